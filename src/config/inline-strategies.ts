@@ -1,11 +1,13 @@
 import { resolve } from "node:path";
+import { programPathOf } from "./trust/module-location.ts";
 import type { ConfigPath } from "./yaml/config-problem.ts";
 
 /**
- * A strategy may be named by its module and class where it is used, `strategy: ./mine.mjs:MyStrategy`. That
- * declares it: its name is then the path of the module and the class.
+ * A strategy may be named by its module and class where it is used, `strategy: ./mine.mjs:MyStrategy`, or by
+ * its program, `strategy: exec:./mine.py`. That declares it: its name is then the path of the module and the
+ * class, or of the program.
  */
-export const INLINE_STRATEGY_PATTERN = /^\.{0,2}\/.+:[A-Za-z_$][A-Za-z0-9_$]*$/;
+export const INLINE_STRATEGY_PATTERN = /^(?:\.{0,2}\/.+:[A-Za-z_$][A-Za-z0-9_$]*|exec:.+)$/;
 
 export interface InlineStrategy {
   /** As the file has it. */
@@ -29,6 +31,8 @@ export function inlineStrategies(value: unknown): readonly InlineStrategy[] {
 /** The name of a strategy in force: of an inline one its path, of another itself. */
 export function strategyInForce(name: string, folder: string): string {
   if (!INLINE_STRATEGY_PATTERN.test(name)) return name;
+  const program = programPathOf({ module: name, folder });
+  if (program !== undefined) return `exec:${program}`;
   const colon = name.lastIndexOf(":");
   return `${resolve(folder, name.slice(0, colon))}${name.slice(colon)}`;
 }

@@ -6,7 +6,13 @@ import type { Limits } from "../core/values/limits.ts";
 import { copyPlain } from "../core/values/plain-data.ts";
 import { parseDuration } from "./duration.ts";
 import { inlineStrategies, strategyInForce } from "./inline-strategies.ts";
-import { type ConfigValues, configSchema, type DeclaredNames, MODULE_AND_CLASS_PATTERN } from "./schema.ts";
+import {
+  type ConfigValues,
+  configSchema,
+  type DeclaredNames,
+  MODULE_AND_CLASS_PATTERN,
+  PROGRAM_PATTERN,
+} from "./schema.ts";
 import {
   type Config,
   type CustomStrategy,
@@ -166,10 +172,12 @@ function customStrategyFrom(
   where: Pick<CustomStrategy, "folder" | "place">,
 ): CustomStrategy {
   if (typeof declared === "string") {
-    const [, module = "", className = ""] = MODULE_AND_CLASS_PATTERN.exec(declared) ?? [];
+    const isProgram = PROGRAM_PATTERN.test(declared);
+    const [, module = declared, className = ""] =
+      (isProgram ? undefined : MODULE_AND_CLASS_PATTERN.exec(declared)) ?? [];
     return { name, module, className, limitMilliseconds: DEFAULT_CALL_LIMIT_MS, ...where };
   }
-  const { module, class: className, options, timeout } = declared;
+  const { module, class: className = "", options, timeout } = declared;
   return {
     name,
     module,

@@ -36,6 +36,9 @@ const defaults = DEFAULT_SETTINGS.sandbox;
 
 /** "module:ClassName"; the class follows the last colon. */
 export const MODULE_AND_CLASS_PATTERN = /^(.+):([A-Za-z_$][A-Za-z0-9_$]*)$/;
+/** A program: "exec:" and its path. */
+export const PROGRAM_PATTERN = /^exec:.+$/;
+const STRATEGY_SOURCE_PATTERN = /^(?:.+:[A-Za-z_$][A-Za-z0-9_$]*|exec:.+)$/;
 
 /** The schema of a file that declares these names; without them, of any file. */
 export function configSchema(declared?: DeclaredNames) {
@@ -139,7 +142,7 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
     custom_strategies: named(customStrategy(), {
       names: freeNames([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], "a strategy of Drydock's own"),
       description:
-        'Strategies of your own, from a file or a package: { module, class, options, timeout } or "module:ClassName".',
+        'Strategies of your own, from a file or a package: { module, class, options, timeout } or "module:ClassName"; or from a program: { module: "exec:./program" }.',
       example: { my_strategy: { module: "./my-strategy.mjs", class: "MyStrategy" } },
     }),
   }).describe("How sandboxes are made, kept and removed.");
@@ -170,31 +173,42 @@ function customStrategy() {
   return z.union([
     z
       .string("must be text")
-      .regex(MODULE_AND_CLASS_PATTERN, 'must look like "module:ClassName"')
+      .regex(STRATEGY_SOURCE_PATTERN, 'must look like "module:ClassName"')
       .meta({
         examples: ["./my-strategy.mjs:MyStrategy"],
       }),
-    z.strictObject(
-      {
-        module: z
-          .string("must be text")
-          .min(1, "must be a file or a package")
-          .meta({
-            description: "A file, relative to this one, or a package.",
-            examples: ["./my-strategy.mjs"],
-          }),
-        class: z
-          .string("must be text")
-          .regex(CLASS_NAME_PATTERN, "must be the name of a class")
-          .meta({ description: "The export of the module that is the class.", examples: ["MyStrategy"] }),
-        options: z
-          .record(z.string(), z.unknown(), "must be a map of keys and values")
-          .optional()
-          .describe("What the strategy gets as its options."),
-        timeout: timeLimit(DEFAULT_CALL_LIMIT_MS, "How long one call of it may take"),
-      },
-      'must be { module, class } or "module:ClassName"',
-    ),
+    z
+      .strictObject(
+        {
+          module: z
+            .string("must be text")
+            .min(1, "must be a file, a package or a program")
+            .meta({
+              description: "A file, relative to this one, or a package; or a program: exec:./program.",
+              examples: ["./my-strategy.mjs"],
+            }),
+          class: z
+            .string("must be text")
+            .regex(CLASS_NAME_PATTERN, "must be the name of a class")
+            .optional()
+            .meta({
+              description: "The export of the module that is the class. A program has none.",
+              examples: ["MyStrategy"],
+            }),
+          options: z
+            .record(z.string(), z.unknown(), "must be a map of keys and values")
+            .optional()
+            .describe("What the strategy gets as its options."),
+          timeout: timeLimit(DEFAULT_CALL_LIMIT_MS, "How long one call of it may take"),
+        },
+        'must be { module, class } or "module:ClassName"',
+      )
+      .refine((given) => given.class !== undefined || PROGRAM_PATTERN.test(given.module), {
+        message: "needs a class: only a program (exec:./program) has none",
+      })
+      .refine((given) => given.class === undefined || !PROGRAM_PATTERN.test(given.module), {
+        message: "has a class, but its module is a program",
+      }),
   ]);
 }
 

@@ -62,11 +62,11 @@ export interface SandboxSettings extends LandingPolicy {
 export interface CustomStrategy {
   readonly name: string;
   /**
-   * As written in the config: a path relative to the config's folder (it begins with "." or "/"), or the name
-   * of a package.
+   * As written in the config: a path relative to the config's folder (it begins with "." or "/"), the name of
+   * a package, or a program (it begins with "exec:").
    */
   readonly module: string;
-  /** The name under which the module exports the class. */
+  /** The name under which the module exports the class; empty for a program. */
   readonly className: string;
   /** The options of the strategy. */
   readonly options?: { readonly [key: string]: PlainData };

@@ -24,8 +24,9 @@ export interface RegisteredStrategy extends LoadedStrategy {
 
 /** What another process needs to make an instance. */
 interface StrategyModule {
-  /** The URL of the module. */
+  /** The URL of the module; of a program `exec:` and its path. */
   readonly url: string;
+  /** Empty for a program. */
   readonly className: string;
   readonly options?: NonNullable<MadeWith["options"]>;
 }

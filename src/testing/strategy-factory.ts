@@ -20,8 +20,9 @@ export interface StrategyFactory {
 
 /** What another process needs to make an instance of a strategy. */
 export interface StrategyModule {
-  /** The URL of the module. */
+  /** The URL of the module; of a program `exec:` and its path. */
   readonly url: string;
+  /** Empty for a program. */
   readonly className: string;
   readonly options?: { readonly [key: string]: PlainData };
   /** The environment of that process. Default: an empty one. */

@@ -1,6 +1,6 @@
-import { MODULE_AND_CLASS_PATTERN } from "../config/schema.ts";
+import { MODULE_AND_CLASS_PATTERN, PROGRAM_PATTERN } from "../config/schema.ts";
 import { UsageError } from "../core/errors/errors.ts";
-import { importModule, loadStrategyClass } from "../strategies/custom/load-strategy.ts";
+import { importModule, loadStrategy } from "../strategies/custom/load-strategy.ts";
 import type { Subject } from "../strategies/custom/method-table.ts";
 import { assertStrategy } from "../strategies/custom/strategy-check.ts";
 import type { StrategyMaker } from "../strategies/registered-strategy.ts";
@@ -40,13 +40,14 @@ export async function strategyToCheck(
 
 async function makerFor(
   given: string,
-  { registry, folder }: CheckSurroundings,
+  { registry, folder, environment }: CheckSurroundings,
   subject: Subject,
 ): Promise<StrategyMaker> {
-  if (registry.has(given) || !isInModule(given)) return await registry.maker(given, subject);
-  const { module, name } = inModule(given);
-  const declared = { name, module, className: name, limitMilliseconds: 0, folder, place: COMMAND_LINE };
-  return await loadStrategyClass(declared, undefined);
+  const isProgram = PROGRAM_PATTERN.test(given);
+  if (registry.has(given) || !(isProgram || isInModule(given))) return await registry.maker(given, subject);
+  const { module, name } = isProgram ? { module: given, name: "" } : inModule(given);
+  const declared = { module, className: name, limitMilliseconds: 0, folder, place: COMMAND_LINE };
+  return await loadStrategy({ ...declared, name: name || given }, environment);
 }
 
 /** The function that makes resources, named by `MODULE:FUNCTION`. */

@@ -6,7 +6,7 @@ import { AuthorFolder } from "./documented-files.ts";
 /** What a config says of one strategy. */
 export interface Declaration {
   readonly module: string;
-  readonly class: string;
+  readonly class?: string;
   readonly options?: object;
   readonly timeout?: string;
 }

@@ -37,6 +37,12 @@ describe("coverageOf", () => {
     assert.deepEqual(covered(join(folder, "missing.mjs")), []);
   });
 
+  it("[X6] follows the imports of a Python program to the files beside it", () => {
+    put("mine.py", "import helper, json\nfrom parts.one import x\n    import late\n");
+    for (const name of ["helper.py", "parts/one.py", "late.py", "other.py"]) put(name, "");
+    assert.deepEqual(covered(join(folder, "mine.py")), ["helper.py", "late.py", "mine.py", "parts/one.py"]);
+  });
+
   it("[X6] names the packages that it does not cover", () => {
     const module = put(
       "a.ts",

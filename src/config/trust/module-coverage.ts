@@ -33,6 +33,7 @@ export interface CoveredFile extends FileOwnership {
 const MOST_FILES = 500;
 const MAX_BYTES = 64 * 1024 * 1024;
 const CODE = /\.[cm]?[jt]sx?$/;
+const PYTHON = /\.py$/;
 const COMPLETIONS = [
   ".js",
   ".mjs",
@@ -57,7 +58,7 @@ export function coverageOf(modules: readonly string[]): Coverage {
     if (file === undefined || files.has(file.path)) continue;
     if (files.size === MOST_FILES) throw tooMany(modules);
     const { bytes, text, uid, gid, mode } = file.content;
-    const isCode = CODE.test(file.path);
+    const isCode = CODE.test(file.path) || PYTHON.test(file.path);
     const sha256 = digestOf(bytes);
     files.set(file.path, {
       file: file.path,
@@ -67,7 +68,8 @@ export function coverageOf(modules: readonly string[]): Coverage {
       mode,
       hidesText: isCode && holdsInvisible(text),
     });
-    if (!isCode) continue;
+    if (PYTHON.test(file.path)) waiting.push(...pythonModulesIn(text, dirname(file.path)));
+    if (!CODE.test(file.path)) continue;
     for (const name of namesIn(text)) waiting.push(...filesFor(dirname(file.path), name));
     for (const name of packagesIn(text)) packages.add(name);
   }
@@ -82,6 +84,15 @@ function filesFor(folder: string, name: string): readonly string[] {
   return [...new Set([name, decoded(name)])].flatMap((text) => {
     const path = resolve(folder, text);
     return isFile(path) ? [path] : COMPLETIONS.map((more) => `${path}${more}`).filter(isFile);
+  });
+}
+
+/** The files beside a Python program that it imports. Modules elsewhere are packages: not covered. */
+function pythonModulesIn(text: string, folder: string): readonly string[] {
+  const imports = text.matchAll(/^[ \t]*(?:from|import)[ \t]+\.?([A-Za-z_][\w.]*)/gm);
+  return [...imports].flatMap(([, name = ""]) => {
+    const path = resolve(folder, name.replaceAll(".", "/"));
+    return [`${path}.py`, `${path}/__init__.py`].filter(isFile);
   });
 }
 

@@ -12,6 +12,15 @@ export function fileUrlOf({ module, folder }: NamedModule): string | undefined {
   return module.startsWith("file:") ? module : undefined;
 }
 
+/** A module that is a program: `exec:` and its path. */
+const PROGRAM_PATTERN = /^exec:(.+)$/;
+
+/** The path of the program that a module is; undefined if it is none. */
+export function programPathOf({ module, folder }: NamedModule): string | undefined {
+  const [, path] = PROGRAM_PATTERN.exec(module) ?? [];
+  return path === undefined ? undefined : resolve(folder, path);
+}
+
 let resolutions = 0;
 
 /**
@@ -40,6 +49,8 @@ export function importerIn(folder: string): string {
 
 /** The file that is loaded for a module; undefined if there is none. */
 export function filePathOf(named: NamedModule): string | undefined {
+  const program = programPathOf(named);
+  if (program !== undefined) return program;
   try {
     const url = fileUrlOf(named) ?? packageUrlOf(named);
     return url.startsWith("file:") ? fileURLToPath(url) : undefined;

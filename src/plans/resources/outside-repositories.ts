@@ -1,7 +1,7 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath, isAtOrBelow } from "../../core/paths/byte-path.ts";
 import type { Resource } from "../../core/resource/resource.ts";
-import { outsideRepository } from "../../system/data/outside-repository.ts";
+import { outsideRepository } from "../../system/git/outside-repository.ts";
 import { newId } from "../../system/state/new-id.ts";
 import type { ResolvedResource } from "./containment.ts";
 

@@ -33,12 +33,17 @@ export function declareCustom(parts: CustomParts, declared: CustomStrategy): voi
     name,
     ...(options !== undefined && { options }),
     load: (given) => load(parts, declared, given),
-    maker: () => makerOf(declared, options),
+    maker: () => makerOf(parts, declared, options),
   });
 }
 
-async function makerOf(declared: CustomStrategy, options: Options): Promise<StrategyMaker> {
-  return await (await import("./load-strategy.ts")).loadStrategyClass(declared, options);
+async function makerOf(
+  { context: { environment = {} } }: CustomParts,
+  { options: _, ...declared }: CustomStrategy,
+  options: Options,
+): Promise<StrategyMaker> {
+  const { loadStrategy } = await import("./load-strategy.ts");
+  return await loadStrategy({ ...declared, ...(options !== undefined && { options }) }, environment);
 }
 
 async function load(parts: CustomParts, declared: CustomStrategy, options: Options): Promise<LoadedStrategy> {
@@ -48,7 +53,7 @@ async function load(parts: CustomParts, declared: CustomStrategy, options: Optio
   try {
     const strategy = await custom.limit.within(
       { strategy: name, method: "loading", finishes: false },
-      async () => (await makerOf(declared, options)).make(context),
+      async () => (await makerOf(parts, declared, options)).make(context),
     );
     return { strategy, custom };
   } catch (thrown) {

@@ -34,8 +34,11 @@ function shownMessage(thrown: unknown): string {
   return messageOf(thrown) || "it does not say why";
 }
 
-/** A `StateError` is about Drydock's own state, so a strategy can't throw one. */
-function revive(thrown: Error): DrydockError | undefined {
+/**
+ * The error of ours that this one stands for by its name, if any. A `StateError` is about Drydock's own
+ * state, so a strategy can't throw one.
+ */
+export function revive(thrown: Error): DrydockError | undefined {
   if (thrown.name === "StateError") return undefined;
   return reviveError(thrown as Error & PlainError, thrown.cause ?? thrown);
 }

@@ -1,12 +1,12 @@
 import type { CustomStrategy } from "../../config/settings.ts";
-import { fileUrlOf, importerIn, packageUrlOf } from "../../config/trust/module-location.ts";
-import type { ErrorCode } from "../../core/errors/error-codes.ts";
-import { messageOf, StrategyUnavailableError } from "../../core/errors/errors.ts";
+import { fileUrlOf, importerIn, packageUrlOf, programPathOf } from "../../config/trust/module-location.ts";
+import { messageOf } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
 import { nearestName } from "../../core/values/nearest-name.ts";
 import type { StrategyMaker } from "../registered-strategy.ts";
 import { checkOptions } from "./strategy-options.ts";
+import { unavailable } from "./unavailable.ts";
 
 /** A module of the user's own, with the names that errors need. */
 type DeclaredModule = Pick<CustomStrategy, "name" | "module" | "folder" | "place">;
@@ -19,15 +19,25 @@ interface StrategyClass {
 }
 
 /**
- * Loads the class of a strategy that a config or a command line names. `module` is a path relative to
- * `folder`, or a package that is installed there: JavaScript or, in a file of the user's own, TypeScript
- * whose types Node can strip. Every failure is a `StrategyUnavailableError` with the position in the config.
+ * Loads a strategy that a config or a command line names. `module` is a program (`exec:` and its path), or
+ * the module of a class. Every failure is a `StrategyUnavailableError` with the position in the config.
  */
-export async function loadStrategyClass(
+export async function loadStrategy(
   declared: CustomStrategy,
-  options: CustomStrategy["options"],
+  environment: { readonly [name: string]: string | undefined },
 ): Promise<StrategyMaker> {
-  const { name, className } = declared;
+  const program = programPathOf(declared);
+  if (program === undefined) return await loadClass(declared);
+  // Loaded for programs only.
+  return await (await import("./program/load-program.ts")).loadProgram(declared, program, environment);
+}
+
+/**
+ * Loads a class. Its module is a path relative to `folder`, or a package that is installed there: JavaScript
+ * or, in a file of the user's own, TypeScript whose types Node can strip.
+ */
+async function loadClass(declared: CustomStrategy): Promise<StrategyMaker> {
+  const { name, className, options } = declared;
   const { exports, url } = await importModule(declared);
   const found = exportOf(declared, exports);
   const checked = await checkOptions(found.optionsSchema, options ?? {}, (problem) => {
@@ -112,17 +122,4 @@ function exportOf(declared: CustomStrategy, exports: Exports): StrategyClass {
         (names.length === 0 ? "It exports nothing." : `It exports ${names.slice(0, 20).join(", ")}.`),
     },
   );
-}
-
-function unavailable(
-  { name, place }: DeclaredModule,
-  code: ErrorCode,
-  what: string,
-  options: { readonly hint?: string; readonly cause?: unknown },
-): StrategyUnavailableError {
-  return new StrategyUnavailableError(`${place}: strategy ${name}: ${what}`, {
-    ...options,
-    strategy: name,
-    code,
-  });
 }

@@ -20,7 +20,7 @@ import {
 } from "../../engine/sandbox/sandbox-reference.ts";
 import { type Scope, withoutFrom } from "../../engine/workspace/scope.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { outsideRepository } from "../../system/data/outside-repository.ts";
+import { outsideRepository } from "../../system/git/outside-repository.ts";
 import { Git } from "../../system/process/git.ts";
 import type { NewReference, NewSandbox } from "../folder/workspace-strategy.ts";
 import { type Checkout, findCheckout } from "../git-worktree/checkout/checkout.ts";

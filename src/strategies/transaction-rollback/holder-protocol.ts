@@ -1,7 +1,8 @@
 import { DrydockError, messageOf } from "../../core/errors/errors.ts";
 import { type PlainError, plainError } from "../../core/errors/revive-error.ts";
 import type { TransactionPolicy } from "../../core/strategy-policies.ts";
-import type { DatabaseValue, StatementResult } from "../../core/values/query.ts";
+import { decodeMarked, encodeMarked } from "../../core/values/marked-json.ts";
+import type { StatementResult } from "../../core/values/query.ts";
 import type {
   Evidence,
   Outcome,
@@ -124,34 +125,12 @@ export type HolderAnswer = { readonly done: unknown } | { readonly failed: Plain
 /** The code of the error by which the holder says that it holds nothing of a sandbox. */
 export const NOT_HELD = "NOT_HELD";
 
-/** One line. Large integers and bytes, which JSON does not have, are marked. */
 export function encodeMessage(message: HolderRequest | HolderAnswer): string {
-  return `${JSON.stringify(message, (_key, value: unknown) => {
-    if (typeof value === "bigint") return { "~int": value.toString() };
-    return isBytes(value) ? { "~bytes": Buffer.from(bytesOf(value)).toString("base64") } : value;
-  })}\n`;
+  return `${encodeMarked(message)}\n`;
 }
 
 export function decodeMessage<T extends HolderRequest | HolderAnswer>(line: string): T {
-  return JSON.parse(line, (_key, value: unknown) => marked(value)) as T;
-}
-
-/** A Buffer has turned itself into an object before it gets here. */
-function isBytes(value: unknown): value is Uint8Array | { readonly data: readonly number[] } {
-  if (value instanceof Uint8Array) return true;
-  const plain = value as { readonly type?: unknown; readonly data?: unknown } | null;
-  return typeof value === "object" && plain?.type === "Buffer" && Array.isArray(plain.data);
-}
-
-function bytesOf(value: Uint8Array | { readonly data: readonly number[] }): Uint8Array {
-  return value instanceof Uint8Array ? value : Uint8Array.from(value.data);
-}
-
-function marked(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return value;
-  const { "~int": int, "~bytes": bytes } = value as { readonly [mark: string]: unknown };
-  if (typeof int === "string") return BigInt(int) satisfies DatabaseValue;
-  return typeof bytes === "string" ? new Uint8Array(Buffer.from(bytes, "base64")) : value;
+  return decodeMarked(line) as T;
 }
 
 /** An error of the holder, as an answer. */

@@ -13,7 +13,8 @@ export function programAmong(folders: readonly string[], name: string): string |
   return folders.map((folder) => `${folder}/${name}`).find(isProgram);
 }
 
-function isProgram(path: string): boolean {
+/** Whether this user may run the file. */
+export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

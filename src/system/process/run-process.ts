@@ -1,8 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { InterruptedError, UnsupportedError } from "../../core/errors/errors.ts";
-import { translated, unlessFailed } from "../calls/errno.ts";
-import { systemProgram } from "./programs.ts";
-import { closePipes, feed, type Program, startProcess } from "./start-process.ts";
+import { translated } from "../calls/errno.ts";
+import { closePipes, endingWithUs, feed, type Program, signalGroup, startProcess } from "./start-process.ts";
 
 /** Limits for a program, and receivers of its output. */
 export interface ProcessBounds {
@@ -48,7 +47,12 @@ const MOST_SAID = 64 * 1024;
  */
 export async function runProcess(program: Program, bounds: ProcessBounds): Promise<ProcessOutcome> {
   if (isAborted(bounds)) throw new InterruptedError();
-  const child = startProcess(endingWithUs(program), ["pipe", "pipe", "pipe", ...(bounds.descriptors ?? [])]);
+  const child = startProcess(endingWithUs(program, "TERM"), [
+    "pipe",
+    "pipe",
+    "pipe",
+    ...(bounds.descriptors ?? []),
+  ]);
   const watch = new Watch(child, program.file, bounds.limitMs);
   const output = collected(child, program, bounds, watch);
   const interrupt = () => watch.end();
@@ -143,17 +147,4 @@ class Watch {
 /** A function, because the answer changes meanwhile. */
 function isAborted({ signal }: ProcessBounds): boolean {
   return signal?.aborted === true;
-}
-
-/** The kernel sends the program SIGTERM when the thread that started it ends, for whatever reason. */
-function endingWithUs(program: Program): Program {
-  const setpriv = systemProgram("setpriv");
-  if (setpriv === undefined) return program;
-  return { ...program, file: setpriv, args: ["--pdeathsig", "TERM", "--", program.file, ...program.args] };
-}
-
-function signalGroup({ pid }: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
-  if (pid === undefined) return;
-  // If there is no such group, all of its processes have ended.
-  unlessFailed(["ESRCH"], () => process.kill(-pid, name));
 }

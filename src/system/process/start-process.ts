@@ -1,7 +1,8 @@
 import type * as ChildProcesses from "node:child_process";
 import { readdirSync } from "node:fs";
-import { failedWith } from "../calls/errno.ts";
+import { failedWith, unlessFailed } from "../calls/errno.ts";
 import { calls } from "../calls/native.ts";
+import { systemProgram } from "./programs.ts";
 
 /** A program, and what it gets from us. It gets nothing else: no variable, no descriptor. */
 export interface Program {
@@ -40,6 +41,20 @@ export function feed({ stdin }: ChildProcesses.ChildProcess, input: string | Uin
     if (!failedWith(thrown, "EPIPE", "ECONNRESET")) throw thrown;
   });
   stdin?.end(input);
+}
+
+/** The kernel sends the program this signal when the thread that started it ends, for whatever reason. */
+export function endingWithUs(program: Program, signal: "TERM" | "KILL"): Program {
+  const setpriv = systemProgram("setpriv");
+  if (setpriv === undefined) return program;
+  return { ...program, file: setpriv, args: ["--pdeathsig", signal, "--", program.file, ...program.args] };
+}
+
+/** Signals a process and all that it has started. */
+export function signalGroup({ pid }: ChildProcesses.ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
+  if (pid === undefined) return;
+  // If there is no such group, all of its processes have ended.
+  unlessFailed(["ESRCH"], () => process.kill(-pid, name));
 }
 
 /** Closes our ends of a process's pipes, so that a process with the other ends can't block us. */

@@ -1,5 +1,7 @@
 import { basename, dirname } from "node:path";
+import { programPathOf } from "../../config/trust/module-location.ts";
 import type { StrategyContext } from "../../core/strategy.ts";
+import { loadProgram } from "../../strategies/custom/program/load-program.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { createWhole } from "../../system/data/whole-file.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
@@ -21,12 +23,7 @@ const { death } = request;
 void live();
 
 async function live(): Promise<void> {
-  const exports = (await import(request.module.url)) as { readonly [name: string]: unknown };
-  const Strategy = exports[request.module.className] as new (
-    context: StrategyContext,
-    options: unknown,
-  ) => { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };
-  const strategy = new Strategy(context(), request.module.options ?? {});
+  const strategy = await makeStrategy();
   const began = performance.now();
   if (death?.kind === "time") setTimeout(die, death.milliseconds);
   if (death?.kind === "start") setImmediate(die);
@@ -42,6 +39,27 @@ async function live(): Promise<void> {
   }
   // Exit although a timer or a handle of the strategy may be open.
   process.exit(0);
+}
+
+interface AnyStrategy {
+  readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown>;
+}
+
+async function makeStrategy(): Promise<AnyStrategy> {
+  const { url, className, options, environment = {} } = request.module;
+  const program = programPathOf({ module: url, folder: "/" });
+  if (program !== undefined) {
+    const declared = { name: url, module: url, className, limitMilliseconds: 0, folder: "/", place: "suite" };
+    const maker = await loadProgram(
+      { ...declared, ...(options !== undefined && { options }) },
+      program,
+      environment,
+    );
+    return maker.make(context()) as unknown as AnyStrategy;
+  }
+  const exports = (await import(url)) as { readonly [name: string]: unknown };
+  const Strategy = exports[className] as new (context: StrategyContext, options: unknown) => AnyStrategy;
+  return new Strategy(context(), options ?? {});
 }
 
 function context(): StrategyContext {

@@ -1,6 +1,6 @@
 import { isAtOrBelow, pathFromBytes } from "../../core/paths/byte-path.ts";
-import { isThere } from "./existence.ts";
-import { factsOfPath, firstBytes, realPathOf } from "./locations.ts";
+import { isThere } from "../data/existence.ts";
+import { factsOfPath, firstBytes, realPathOf } from "../data/locations.ts";
 
 /** The repository of a git checkout that is not inside of the checkout. */
 export interface OutsideRepository {

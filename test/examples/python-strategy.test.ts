@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { loadStrategy } from "../../src/strategies/custom/load-strategy.ts";
+import { conformanceCases, runConformance } from "../../src/testing/index.ts";
+import { IS_LONG } from "../crash/points.ts";
+
+const folder = join(import.meta.dirname, "../../examples/python-strategy");
+
+describe("The example of a strategy in Python", () => {
+  it("[P11] passes the conformance suite, crashes included", async () => {
+    const module = "exec:./document_strategy.py";
+    const declared = {
+      name: "python_document",
+      module,
+      className: "",
+      limitMilliseconds: 0,
+      folder,
+      place: "here",
+    };
+    const environment = { PATH: process.env["PATH"] ?? "" };
+    const { make, module: made } = await loadStrategy(declared, environment);
+    assert.ok(made !== undefined);
+    const { makeDocument } = await import(join(folder, "document-resource.mjs"));
+    const report = await runConformance(
+      {
+        create: (context) => make({ ...context, environment }),
+        makeResource: makeDocument,
+        module: { ...made, environment },
+      },
+      {
+        cases: conformanceCases.filter(
+          ({ group, name }) => IS_LONG || group !== "crash" || CRASHES.test(name),
+        ),
+      },
+    );
+    assert.deepEqual(report.failed, []);
+    assert.ok(report.passed.length > 30);
+    assert.ok(report.passed.some(({ group }) => group === "crash"));
+  });
+});
+
+/** Every case with crashes starts dozens of processes; the long form runs all of them. */
+const CRASHES = /finishes a commitPrepared that was killed/;

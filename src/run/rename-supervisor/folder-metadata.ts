@@ -3,7 +3,7 @@ import { ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { calls, check, pathPointer } from "../../system/calls/native.ts";
-import { timesPointer } from "../../system/calls/times-pointer.ts";
+import { setTimesAt } from "../../system/calls/set-times.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 
 /** Labels of the system are given by the system. */
@@ -21,8 +21,7 @@ export function giveFolderMetadata(copy: Folder, from: Folder, facts: Facts): vo
   giveXattrs(copy, from);
   // An attribute of access control changes the mode too.
   check(calls.chmod(pathPointer(within(copy)), facts.mode), "chmod", copy.path);
-  const times = timesPointer(facts.atime, facts.mtime);
-  check(calls.utimensat(copy.fd, pathPointer(ROOT_PATH), times, 0), "utimensat", copy.path);
+  check(setTimesAt(copy.fd, ROOT_PATH, facts), "utimensat", copy.path);
 }
 
 function giveXattrs(copy: Folder, from: Folder): void {

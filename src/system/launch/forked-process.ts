@@ -94,7 +94,7 @@ function liveAsCopy(
   throw new Error("_exit returned");
 }
 
-/** Whether the copy comes up in time. Its word must be read, or closing our side would reset the connection. */
+/** Whether the copy comes up in time. We read its word, or closing our side would reset the connection. */
 function isUp(socket: number): boolean {
   return (waitFor(socket, UP_MS) & POLLIN) !== 0 && readSync(socket, Buffer.alloc(1)) === 1;
 }

@@ -11,17 +11,19 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fastFolder } from "./fast-folder.ts";
 import { mountsBelow, unmount } from "./remove-folder.ts";
 
 /**
- * File systems of their own for tests: an image file, mounted by a loop device that goes with the mount. Each
- * run keeps its images in a folder whose name holds its process and that process's start time; they go with
- * the test, at the latest with the process, and what a killed run left is swept away by the next one that
- * makes an image.
+ * File systems of their own for tests: an image file, mounted by a loop device that goes with the mount. An
+ * image is in memory if there is room, so that a test waits for no disk; to the file system in it that is a
+ * disk like any other. Each run keeps its mount points and its images in folders whose name holds its process
+ * and that process's start time; they go with the test, at the latest with the process, and what a killed run
+ * left is swept away by the next one that makes an image.
  */
 export const IMAGE_FILE_SYSTEMS = ["ext4", "xfs", "btrfs"] as const;
 export type ImageFileSystem = (typeof IMAGE_FILE_SYSTEMS)[number];
@@ -47,7 +49,9 @@ const MAKE: { readonly [kind in ImageFileSystem]: readonly string[] } = {
   btrfs: ["mkfs.btrfs", "-q", "-f", "-K"],
 };
 const live = new Set<Mounted>();
-let folder: string | undefined;
+/** So much is free where images are in memory: some tests have several, of which most is holes. */
+const ROOM_BYTES = 4 * 1024 ** 3;
+let folders: { readonly mountPoints: string; readonly images: string } | undefined;
 let cleansUpAtExit = false;
 
 /** Why images can't be had here, if they can't. */
@@ -63,7 +67,7 @@ export function mountImage(
   options: { readonly megabytes?: number } = {},
 ): MountedImage {
   const path = newMountPoint(kind);
-  const image = `${path}.img`;
+  const image = join(runFolders().images, `${basename(path)}.img`);
   const fd = openSync(image, "wx");
   ftruncateSync(fd, (options.megabytes ?? MEGABYTES[kind]) * 1024 * 1024);
   closeSync(fd);
@@ -100,7 +104,7 @@ export function mountWithoutExchange(): Mounted {
 }
 
 function newMountPoint(kind: string): string {
-  const path = join(runFolder(), `${kind}-${randomBytes(4).toString("hex")}`);
+  const path = join(runFolders().mountPoints, `${kind}-${randomBytes(4).toString("hex")}`);
   mkdirSync(path);
   return path;
 }
@@ -119,32 +123,38 @@ function remove(path: string, behind: string): void {
   unmount(path);
   rmSync(path, { recursive: true, force: true });
   rmSync(behind, { recursive: true, force: true });
-  if (live.size > 0 || folder === undefined) return;
-  rmSync(folder, { recursive: true, force: true });
-  folder = undefined;
+  if (live.size > 0 || folders === undefined) return;
+  for (const made of Object.values(folders)) rmSync(made, { recursive: true, force: true });
+  folders = undefined;
 }
 
 function removeAll(): void {
   for (const mounted of [...live]) mounted.remove();
 }
 
-function runFolder(): string {
-  if (folder !== undefined) return folder;
-  sweepDeadRuns();
-  folder = join(tmpdir(), `${MARKER}${process.pid}-${startTime(process.pid)}`);
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
-  // A run folder may come and go many times; one listener does for all.
+function runFolders(): NonNullable<typeof folders> {
+  if (folders !== undefined) return folders;
+  for (const root of new Set([tmpdir(), rootOfImages()])) sweepDeadRuns(root);
+  const name = `${MARKER}${process.pid}-${startTime(process.pid)}`;
+  folders = { mountPoints: join(tmpdir(), name), images: join(rootOfImages(), name) };
+  for (const made of Object.values(folders)) mkdirSync(made, { recursive: true, mode: 0o755 });
+  // Run folders may come and go many times; one listener does for all.
   if (!cleansUpAtExit) process.once("exit", removeAll);
   cleansUpAtExit = true;
-  return folder;
+  return folders;
+}
+
+function rootOfImages(): string {
+  const { bavail, bsize } = statfsSync(fastFolder());
+  return bavail * bsize >= ROOM_BYTES ? fastFolder() : tmpdir();
 }
 
 /** Unmounts and removes what runs left that are no longer alive. */
-function sweepDeadRuns(): void {
-  for (const name of readdirSync(tmpdir())) {
+function sweepDeadRuns(root: string): void {
+  for (const name of readdirSync(root)) {
     const owner = new RegExp(`^${MARKER}(\\d+)-(\\d+)$`).exec(name);
     if (owner === null || startTime(Number(owner[1])) === owner[2]) continue;
-    const left = join(tmpdir(), name);
+    const left = join(root, name);
     for (const mountPoint of mountsBelow(left)) unmount(mountPoint);
     rmSync(left, { recursive: true, force: true });
   }

@@ -29,6 +29,10 @@ const LAYERS = [
   ["system/groups/", "system/groups/ bounds processes by control groups: what it bounds is decided above it"],
   ["system/state/", "system/state/ is what a state directory needs of the machine: it knows no record in it"],
   ["system/launch/", "system/launch/ runs in the launcher before a command: it loads as little as it can"],
+  [
+    "system/walls/",
+    "system/walls/ confines a command where it has no namespaces: it knows no plan, and what it may write it is told",
+  ],
   ["system/terminal/", "system/terminal/ connects a command's streams with the user's: it knows no plan"],
 
   ["engine/work/", "engine/work/ paces long work: it knows nothing of the work"],

@@ -36,8 +36,9 @@ describe("the hint of an error on the command line", () => {
     assert.match(of("LIMIT_TOO_LOW", { limit: "memory" }), /--limit memory=/);
     assert.match(of("NO_STRATEGY", { known: false }), /^'drydock resource-type list'/);
     assert.match(of("NO_STRATEGY", { known: true }), /^See 'drydock strategy list'/);
-    assert.match(of("COMMAND_NOT_STARTED", { denied: true }), /Run as root/);
-    assert.match(of("COMMAND_NOT_STARTED", { denied: false }), /--strict/);
+    assert.match(of("COMMAND_NOT_STARTED", {}), /--strict/);
+    assert.match(of("NOT_CONFINED", { remedy: "mend it" }), /To have them, mend it; or .*--unconfined/);
+    assert.match(of("NOT_CONFINED", { strict: true }), /doctor.*leave out --strict/);
   });
 
   it("[X4] says what follows from the state of a plan", () => {

@@ -49,10 +49,13 @@ const HINTS: { readonly [code in ErrorCode]?: Hint } = {
   SELF_RUNNING:
     "Look at these files. Then allow them with --allow PATTERN or sandbox.allow_self_running, or leave them out with --only.",
   RESTARTED: "Look at 'drydock plan diff'; if all is there, use 'drydock plan apply --after-restart'.",
-  COMMAND_NOT_STARTED: ({ denied }) =>
-    denied === true
-      ? "This machine does not allow it; 'drydock doctor' says more. Run as root, or work on the sandbox with 'drydock plan path'."
-      : "Nothing was run. If it is about a scratch layer, --strict does without; 'drydock doctor' says more.",
+  COMMAND_NOT_STARTED:
+    "Nothing was run. If it is about a scratch layer, --strict does without; 'drydock doctor' says more.",
+  NOT_CONFINED: ({ remedy, strict }) => {
+    const helps = typeof remedy === "string" ? `To have them, ${remedy}` : "'drydock doctor' says more";
+    const without = strict === true ? "leave out --strict" : "run it without walls: --unconfined";
+    return `Nothing was run. ${helps}; or ${without}.`;
+  },
   LIMIT_TOO_LOW: ({ limit }) =>
     `Nothing was run. Give it more with --limit ${word(limit, "NAME")}=…, or in the config.`,
   HOLDS_STATE:

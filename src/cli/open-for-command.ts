@@ -78,10 +78,11 @@ async function whileOpen<T>(
   }
 }
 
-/** Recovery notices begin with their kind; that of an ignored config ends with what to do about it. */
+/** Recovery notices begin with their kind; those of a config and of weaker walls end with what to do. */
 function noticeLine(notice: Notice): string {
   const { kind, message } = notice;
   if (kind === "ignored-config") return `${message}; ${configRemedy(notice.remedy, notice.file)}`;
+  if (kind === "weaker") return `${message} 'drydock doctor' says what helps.`;
   return kind === "recovered" || kind === "pending" ? `${kind}: ${message}` : message;
 }
 

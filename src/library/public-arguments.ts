@@ -92,6 +92,7 @@ const commandFields = {
   signal: optional(signal),
   network: optional(truth),
   strict: optional(truth),
+  unconfined: optional(truth),
   limits: optional(
     fields<Limits>({
       processes: optional(amount),

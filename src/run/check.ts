@@ -1,14 +1,24 @@
-import { DrydockError } from "../core/errors/errors.ts";
+import { DrydockError, UnsupportedError } from "../core/errors/errors.ts";
 import type { RunFolders } from "../sandboxes/remains/run-folders.ts";
 import type { Uses } from "../sandboxes/remains/uses.ts";
 import { realPathOf } from "../system/data/locations.ts";
 import { mayMountOnMachine } from "../system/mount/privilege.ts";
 import { newId } from "../system/state/new-id.ts";
 import { commandSpec } from "./launch/command-spec.ts";
+import type { ViewStep } from "./launch/launch-spec.ts";
 import { CommandLauncher } from "./launch/launcher.ts";
 import { newView } from "./view/new-view.ts";
+import {
+  confinementAfter,
+  confinementDetail,
+  isWithoutNamespaces,
+  SHARED_PROCESSES,
+} from "./walls/without-namespaces.ts";
 
-const DENIED = "This machine does not allow it; root can.";
+interface RunCheck {
+  readonly ok: boolean;
+  readonly detail: string;
+}
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -20,38 +30,54 @@ export async function checkRun(
   uses: Uses,
   stateDir: string,
   environment: Environment,
-): Promise<{ readonly ok: boolean; readonly detail: string }> {
+): Promise<RunCheck> {
   // It looks like an unknown plan, so a sweep removes what a crash leaves.
   const id = newId();
   const use = uses.begin(id, { command: "drydock doctor", strict: false });
   using folder = folders.of(id);
-  const privileged = mayMountOnMachine();
   const hidden = [realPathOf(stateDir) ?? stateDir];
   try {
     using launcher = CommandLauncher.start({ network: true, stdout: "stderr" });
     const view = { folder, useId: use.id, environment, strict: false, shown: [], resources: [], hidden };
-    const running = await launcher.launch(
-      commandSpec(launcher, {
-        steps: newView(view),
-        cwd: "/",
-        command: ["true"],
-        environment: { plain: { PATH: "/usr/bin:/bin" }, exact: [] },
-        strict: false,
-      }),
-    );
-    const exitCode = await running.ended;
-    const how = privileged ? "as root, without the rights of root over the machine" : "in a user namespace";
-    return exitCode === 0
-      ? { ok: true, detail: `commands run inside ${how}` }
-      : { ok: false, detail: `a command that does nothing ended with exit code ${exitCode}` };
+    return await tryInView(launcher, newView(view));
   } catch (thrown) {
+    if (isWithoutNamespaces(thrown)) return withoutNamespaces(thrown);
     if (!(thrown instanceof DrydockError)) throw thrown;
-    return {
-      ok: false,
-      detail: thrown.details["denied"] === true ? `${thrown.message} ${DENIED}` : thrown.message,
-    };
+    return { ok: false, detail: thrown.message };
   } finally {
     use.end();
     folders.remove(id);
+  }
+}
+
+async function tryInView(launcher: CommandLauncher, steps: readonly ViewStep[]): Promise<RunCheck> {
+  const { ended, weaker } = await launcher.launch(
+    commandSpec(launcher, {
+      ...{ steps, cwd: "/", command: ["true"], strict: false },
+      environment: { plain: { PATH: "/usr/bin:/bin" }, exact: [] },
+    }),
+  );
+  const exitCode = await ended;
+  if (exitCode !== 0)
+    return { ok: false, detail: `a command that does nothing ended with exit code ${exitCode}` };
+  const how = mayMountOnMachine()
+    ? "as root, without the rights of root over the machine"
+    : "in a user namespace";
+  const less = weaker.length === 0 ? "" : `. ${SHARED_PROCESSES}`;
+  return { ok: true, detail: `commands run inside ${how}${less}` };
+}
+
+/** Without namespaces Landlock confines a command, if this kernel has it. */
+function withoutNamespaces(refusal: UnsupportedError): RunCheck {
+  try {
+    confinementAfter(refusal, {});
+    return { ok: true, detail: confinementDetail(refusal) };
+  } catch (thrown) {
+    if (!(thrown instanceof UnsupportedError)) throw thrown;
+    const { remedy } = thrown.details;
+    return {
+      ok: false,
+      detail: `${thrown.message}${typeof remedy === "string" ? ` To have them, ${remedy}.` : ""}`,
+    };
   }
 }

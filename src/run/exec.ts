@@ -20,6 +20,11 @@ export interface ExecRequest {
   readonly network?: boolean;
   /** Only the resources and a private temporary folder are writable, and sockets of daemons are hidden. */
   readonly strict?: boolean;
+  /**
+   * Runs the command even where this machine has nothing to confine it with: then it can change everything
+   * that its user can. Default: it is refused there.
+   */
+  readonly unconfined?: boolean;
   /** Limits of the command with everything it starts. Each overrides the one in `sandbox.limits`. */
   readonly limits?: Limits;
   /** Whether to save a checkpoint first, as `sandbox.checkpoint` says. Default: yes. */

@@ -1,7 +1,6 @@
 import { InterruptedError, PlanStateError, UnsupportedError, UsageError } from "../core/errors/errors.ts";
 import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
-import { boundariesOf, boundaryOf, type PlanRecord } from "../core/plan.ts";
-import type { SandboxRef } from "../core/sandbox.ts";
+import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import type { Limits } from "../core/values/limits.ts";
 import type { Notice } from "../core/values/notice.ts";
 import type { Session } from "../sandboxes/access/session.ts";
@@ -11,12 +10,12 @@ import type { OwnUse, Use, Uses } from "../sandboxes/remains/uses.ts";
 import { homeOf } from "../sandboxes/scratch/caches.ts";
 import { filesOutside } from "../sandboxes/scratch/outside-files.ts";
 import { type OutsideSummary, summaryOf } from "../sandboxes/scratch/outside-places.ts";
-import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import { isThere } from "../system/data/existence.ts";
 import { factsOfPath, realPathOf } from "../system/data/locations.ts";
 import { milliseconds } from "../system/milliseconds.ts";
 import type { CommandStreams } from "../system/terminal/command-streams.ts";
-import { commandEnvironment, resourceVariable } from "./environment.ts";
+import { type Entered, movedResources, variablesOf, writablePaths } from "./entered.ts";
+import { commandEnvironment } from "./environment.ts";
 import {
   commandText,
   type ExecRequest,
@@ -39,6 +38,15 @@ import {
   shownByLink,
   shownSandbox,
 } from "./view/shown-sandbox.ts";
+import { firstPlace } from "./walls/places.ts";
+import { walledSpec } from "./walls/walled-command.ts";
+import {
+  type Confinement,
+  confinementAfter,
+  isWithoutNamespaces,
+  SHARED_PROCESSES,
+  weakness,
+} from "./walls/without-namespaces.ts";
 
 export interface RunsParts {
   readonly session: Session;
@@ -58,6 +66,8 @@ const MOST_ATTEMPTS = 4;
 
 interface Attempt {
   readonly launcher: CommandLauncher;
+  /** How to confine the command, once namespaces were refused. */
+  confinement?: Confinement;
   readonly limits: CommandLimits;
   readonly use: OwnUse;
   readonly entered: readonly Entered[];
@@ -77,13 +87,6 @@ interface Inside {
   readonly startedAt: number;
   /** To be disposed after its end. */
   readonly rest: AsyncDisposableStack;
-}
-
-/** A sandbox that a command is going to see. */
-interface Entered {
-  readonly ref: SandboxRef;
-  readonly strategy: GuardedStrategy;
-  readonly shown?: ShownSandbox;
 }
 
 /**
@@ -175,8 +178,10 @@ export class Runs {
       const upAt = milliseconds();
       await killIfItFails(running, async () => {
         limits.watch(() => scratchUse(folders, plan.id), running);
+        if (running.weaker.length > 0) this.#noteWeaker(plan, SHARED_PROCESSES);
         request.onStart?.({ signal: (name) => running.signal(name) });
-        use.started(running.first);
+        // Nothing can be joined without namespaces, and the keeper ends with its Drydock.
+        if (!launcher.isWalled) use.started(running.first);
         await session.history.note(plan.id, "exec started", { exec: use.id, command });
       });
       return { plan, use, running, entered, upAt };
@@ -217,13 +222,22 @@ export class Runs {
       } catch (thrown) {
         const tooTight = attempt.limits.tooTight();
         if (tooTight !== undefined) throw tooTight;
+        if (isWithoutNamespaces(thrown) && !attempt.launcher.isWalled) {
+          attempt.confinement = confinementAfter(thrown, request);
+          attempt.launcher.useWalls();
+          this.#noteWeaker(plan, weakness(thrown, attempt.confinement, firstPlace(attempt.entered)));
+        }
         // It is too late to tell whether another process caused it: its mount may have lasted only a moment.
-        if (!(thrown instanceof UnsupportedError) || tries === MOST_ATTEMPTS) throw thrown;
+        else if (!(thrown instanceof UnsupportedError) || tries === MOST_ATTEMPTS) throw thrown;
       }
       using folder = this.#parts.folders.of(plan.id);
       removeOwnFolder(folder, attempt.use.id);
       for (const { strategy, ref } of attempt.entered) await strategy.enter(ref);
     }
+  }
+
+  #noteWeaker({ id }: PlanRecord, message: string): void {
+    this.#parts.notice({ kind: "weaker", planId: id, message });
   }
 
   async #launch(plan: PlanRecord, request: ExecRequest, attempt: Attempt): Promise<RunningCommandProcess> {
@@ -232,8 +246,20 @@ export class Runs {
     const strict = request.strict === true;
     const stateDir = realPathOf(session.stateDir) ?? session.stateDir;
     const shown = distinctlyShown(entered.flatMap((item) => item.shown ?? []));
-    const joins = viewToJoin(others, strict, shown);
+    const joins = launcher.isWalled ? undefined : viewToJoin(others, strict, shown);
     using folder = folders.of(plan.id);
+    const { confinement } = attempt;
+    if (confinement !== undefined)
+      return await launcher.launch(
+        walledSpec(launcher, {
+          ...{ plan, folder, shown, confinement, inherited: environment, command: request.command },
+          cwd: request.cwd ?? this.#startFolder(plan),
+          hidden: [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))],
+          network: request.network !== false,
+          variables: { ...(await variablesOf(entered)), ...request.environment },
+          countsUser: limits.processLimit !== undefined,
+        }),
+      );
     const view = { folder, useId: use.id, environment, strict, shown, resources: writablePaths(plan, shown) };
     const hidden = [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))];
     const steps = joins === undefined ? newView({ ...view, hidden }) : joinedView();
@@ -333,31 +359,6 @@ async function killIfItFails(running: RunningCommandProcess, action: () => Promi
     await running.ended;
     throw thrown;
   }
-}
-
-/** The variables of resources whose sandboxes are shown at paths other than their originals'. */
-function movedResources(plan: PlanRecord, entered: readonly Entered[]): { readonly [name: string]: string } {
-  const moved = entered.flatMap(({ ref, shown }) => {
-    if (shown?.original === undefined) return [];
-    return plan.resources
-      .filter((item) => boundaryOf(plan, item).resource.id === ref.resourceId)
-      .map(({ resource, within }) => {
-        const at = within === undefined ? shown.at : `${shown.at}/${within.path}`;
-        return [resourceVariable(resource.name), at] as const;
-      });
-  });
-  return Object.fromEntries(moved);
-}
-
-/** The paths at which a command can write to resources of the plan. */
-function writablePaths(plan: PlanRecord, shown: readonly ShownSandbox[]): readonly string[] {
-  const moved = new Set(shown.map(({ original }) => original));
-  return [...pathsOf(plan).filter((path) => !moved.has(path)), ...shown.map(({ at }) => at)];
-}
-
-async function variablesOf(entered: readonly Entered[]): Promise<{ readonly [name: string]: string }> {
-  const all = await Promise.all(entered.map(({ strategy, ref }) => strategy.environment(ref)));
-  return Object.assign({}, ...all);
 }
 
 function assertUsable(plan: PlanRecord): void {

@@ -43,7 +43,12 @@ export class Stage extends Workplace {
   }
 
   override start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
-    const [first = program, ...rest] = [...this.#prefix(), program, ...args];
+    return this.startProgram(program, args, env);
+  }
+
+  /** Starts any program as the actor. */
+  protected startProgram(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Running {
+    const [first = file, ...rest] = [...this.#prefix(), file, ...args];
     const stdio = ["pipe", "pipe", "pipe"] as const;
     const environment = { ...this.environment, ...env };
     return this.#watched(

@@ -16,6 +16,7 @@ export interface CommandOptions {
   readonly timeout?: number;
   readonly network?: boolean;
   readonly strict?: boolean;
+  readonly unconfined?: boolean;
   readonly limit?: Limits;
   readonly quiet?: boolean;
 }
@@ -32,20 +33,21 @@ export function addCommandOptions(command: Command, directory: string): Command 
     .option("--timeout <duration>", "how long the command may run: 90s, 30m or 12h", parseDuration)
     .option("--no-network", "no network for the command")
     .option("--strict", "only the resources are writable, and daemons can't be reached")
+    .option("--unconfined", "run it without walls where this machine has none to offer")
     .option("-q, --quiet", "say only what needs attention");
   return addLimitOption(command);
 }
 
 /** The part of a request that these options make. */
 export type RequestOptions = Required<
-  Pick<ExecRequest, "network" | "strict" | "limits" | "stdout" | "environment">
+  Pick<ExecRequest, "network" | "strict" | "unconfined" | "limits" | "stdout" | "environment">
 >;
 
 /** What these options say about a command. */
 export function commandRequest(context: CommandContext, options: CommandOptions): RequestOptions {
-  const { network = true, strict = false, limit = {}, timeout } = options;
+  const { network = true, strict = false, unconfined = false, limit = {}, timeout } = options;
   return {
-    ...{ network, strict },
+    ...{ network, strict, unconfined },
     limits: timeout === undefined ? limit : { ...limit, time: timeout },
     stdout: context.options.json ? "stderr" : "inherit",
     environment: variables(options.env ?? [], context.environment),

@@ -93,6 +93,7 @@ export const ERROR_CODES = [
   "NOT_HELD",
   "HOLDER_DIED",
   "COMMAND_NOT_STARTED",
+  "NOT_CONFINED",
   "LIMIT_TOO_LOW",
   "HOLDS_STATE",
   "FUSE_OVERLAY",
@@ -149,6 +150,8 @@ const HINTS: { readonly [code in ErrorCode]?: string } = {
     "Look at these files. Then allow them by `allow` or sandbox.allow_self_running, or leave them out by `only`.",
   RESTARTED: "Look at `diff`; if all is there, apply with `afterRestart`.",
   COMMAND_NOT_STARTED: "Nothing was run; `doctor` says more. The sandbox can be worked on at `path`.",
+  NOT_CONFINED:
+    "Nothing was run; `doctor` says what this machine lacks. `unconfined` runs a command without walls, unless it is strict.",
   LIMIT_TOO_LOW: "Nothing was run. Give it more by `limits`, or in the config.",
   HOLDS_STATE: "Open another `stateDir` for it, or work on it by `sql` or at `path`.",
   FUSE_OVERLAY: "`doctor` says what works here.",

@@ -5,6 +5,7 @@ import type { LimitName } from "./limits.ts";
  * - `ignored-config`: a config was found and is ignored.
  * - `recovered`: the work of a process that died is settled, or removed.
  * - `pending`: something could not be settled or removed yet; the next opening tries again.
+ * - `weaker`: this machine lets a command be confined less than usual.
  * - `limit`: a command met a limit, and was ended or could not start more processes.
  */
 export type Notice =
@@ -14,7 +15,7 @@ export type Notice =
       readonly file: string;
       readonly remedy: ConfigRemedy;
     }
-  | { readonly kind: "recovered" | "pending"; readonly message: string; readonly planId: string }
+  | { readonly kind: "recovered" | "pending" | "weaker"; readonly message: string; readonly planId: string }
   | { readonly kind: "limit"; readonly message: string; readonly planId: string; readonly limit: LimitName };
 
 /**

@@ -1,4 +1,4 @@
-import { mayMountOnMachine } from "../../system/mount/privilege.ts";
+import { mayMountOnMachine, spareCapability } from "../../system/mount/privilege.ts";
 import { inheritedFileLimit } from "../../system/process/processes.ts";
 import type { CommandEnvironment } from "../environment.ts";
 import type { OwnProcessLimit } from "../limits/command-limits.ts";
@@ -20,15 +20,10 @@ export interface CommandRequest {
 /** What Drydock tells the launcher about a command. */
 export function commandSpec({ tools, terminal }: CommandLauncher, request: CommandRequest): CommandSpec {
   const { steps, joins, cwd, command, environment, strict, processLimit } = request;
-  const user = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
-  const script = startScript({
-    tools,
-    privileged: mayMountOnMachine(),
-    user,
-    environment,
-    processLimit,
-    terminal,
-  });
+  const less = mayMountOnMachine()
+    ? { without: spareCapability() }
+    : { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
+  const script = startScript({ tools, less, environment, processLimit, terminal });
   const openFiles = inheritedFileLimit();
   return {
     steps,

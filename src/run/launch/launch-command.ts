@@ -1,4 +1,4 @@
-import { SystemCallError } from "../../core/errors/errors.ts";
+import { messageOf, SystemCallError } from "../../core/errors/errors.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
@@ -14,20 +14,26 @@ import {
   leaveAbstractSockets,
 } from "../../system/launch/privileges.ts";
 import { reopenReadOnly } from "../../system/launch/read-only-input.ts";
-import { redirect } from "../../system/launch/streams.ts";
+import { redirect, writeLine } from "../../system/launch/streams.ts";
 import { joinMounts, ownMounts, ViewRoot } from "../../system/launch/view-root.ts";
 import { mountPrivately } from "../../system/mount/overlay-mount.ts";
 import { passDescriptor } from "../../system/process/passed-descriptor.ts";
 import { filterRenames } from "../rename-supervisor/rename-supervisor.ts";
-import { DESCRIPTORS, type LaunchSpec, type ViewLayers, type ViewStep } from "./launch-spec.ts";
+import {
+  DESCRIPTORS,
+  type LaunchSpec,
+  type ViewLayers,
+  type ViewSpec,
+  type ViewStep,
+} from "./launch-spec.ts";
 
 /**
  * Capabilities that a command run by root keeps: those that programs need to manage files and users. None
  * reaches the kernel, devices, other processes or foreign packets. The first process keeps one more than the
- * command, `wake_alarm`, which is of no use to it: a process can't trace another one that has a capability it
- * lacks.
+ * command, mostly `wake_alarm`, which is of no use to it: a process can't trace another one that has a
+ * capability it lacks.
  */
-const ROOT_KEEPS: readonly Capability[] = [
+export const ROOT_KEEPS: readonly Capability[] = [
   ...(["chown", "dac_override", "fowner", "fsetid", "kill", "setgid", "setuid", "setpcap"] as const),
   ...(["net_bind_service", "sys_chroot", "mknod", "audit_write", "setfcap", "wake_alarm"] as const),
 ];
@@ -48,13 +54,13 @@ const USER_KEEPS: readonly Capability[] = ["setfcap"];
  *
  * Any failure is thrown; then no command has started.
  */
-export function launchCommand(spec: LaunchSpec): never {
+export function launchCommand(spec: ViewSpec): never {
   ownSession();
-  ownMounts();
+  orNoMounts(ownMounts);
   const input = spec.inputFile === undefined ? undefined : reopenReadOnly(0, spec.inputFile);
-  const root = spec.joins === undefined ? newRoot(spec) : joinedRoot(spec.joins);
+  const root = spec.joins === undefined ? orNoMounts(() => newRoot(spec)) : joinedRoot(spec.joins);
   for (const step of spec.steps) perform(root, step);
-  connectStreams(root, spec, input);
+  connectStreams((flags) => root.openFile("/dev/pts/ptmx", flags), spec, input);
   root.enter();
   if (spec.ownNetwork) raiseLoopback();
   if (spec.openFiles !== undefined) limitOpenFiles(spec.openFiles);
@@ -66,8 +72,22 @@ export function launchCommand(spec: LaunchSpec): never {
   become({ ...shell, environment, cwd, descriptors: [DESCRIPTORS.control] });
 }
 
+/**
+ * This process may not mount. Nothing of the plan had a part in that, so no earlier command can bring it
+ * about.
+ */
+export class NoMountsError extends Error {}
+
+function orNoMounts<T>(mount: () => T): T {
+  try {
+    return mount();
+  } catch (thrown) {
+    throw failedWith(thrown, "EPERM", "EACCES") ? new NoMountsError(messageOf(thrown)) : thrown;
+  }
+}
+
 /** The whole host, read-only. Without privilege its mounts can only be copied all together. */
-function newRoot({ privileged }: LaunchSpec): ViewRoot {
+function newRoot({ privileged }: ViewSpec): ViewRoot {
   return ViewRoot.of(!privileged, { readOnly: true, ...(privileged && { noDevices: true }) });
 }
 
@@ -88,7 +108,7 @@ function perform(root: ViewRoot, step: ViewStep): void {
       root.bindToItself(step.at, step.flags);
       return;
     case "system":
-      root.system(step.type, step.at, step.settings, step.flags);
+      systemOrHost(root, step);
       return;
     case "memory":
       root.memory(step.at, step.entries);
@@ -102,6 +122,21 @@ function perform(root: ViewRoot, step: ViewStep): void {
     case "link":
       replaceLink(root, step.at, step.to);
       return;
+  }
+}
+
+/**
+ * A container covers parts of its /proc, and the kernel then lets no user namespace mount one without such
+ * covers.
+ */
+function systemOrHost(root: ViewRoot, step: ViewStep & { readonly step: "system" }): void {
+  const { type, at, settings, flags, orHost } = step;
+  try {
+    root.system(type, at, settings, flags);
+  } catch (thrown) {
+    if (orHost !== true || !failedWith(thrown, "EPERM")) throw thrown;
+    root.bindWithMounts(at, flags);
+    writeLine(DESCRIPTORS.control, `weaker ${at}`);
   }
 }
 
@@ -142,16 +177,22 @@ function mountLayers(root: ViewRoot, at: string, { source, kind, ...paths }: Vie
   mountPrivately(two, target, source, kind);
 }
 
-function connectStreams(root: ViewRoot, { terminal }: LaunchSpec, input: number | undefined): void {
+/** Connects standard error, a file at standard input that was opened again, and the command's terminal. */
+export function connectStreams(
+  openTerminals: (flags: number) => number,
+  { terminal }: Pick<LaunchSpec, "terminal">,
+  input: number | undefined,
+): { readonly inner: number } | undefined {
   redirect(DESCRIPTORS.errors, 2);
   if (input !== undefined) {
     // Drydock's own standard input follows how far the command reads this file.
     passDescriptor(DESCRIPTORS.passing, input);
     redirect(input, 0);
   }
-  if (terminal === undefined) return;
-  const { outer, inner } = openOwnTerminal(root, terminal);
+  if (terminal === undefined) return undefined;
+  const { outer, inner } = openOwnTerminal(openTerminals, terminal);
   passDescriptor(DESCRIPTORS.passing, outer);
   for (const stream of terminal.streams) redirect(inner, stream);
   closeFile(outer);
+  return { inner };
 }

@@ -2,12 +2,31 @@ import type { MemoryEntry } from "../../system/launch/memory-entries.ts";
 import type { MountFlags } from "../../system/launch/new-mount.ts";
 import type { TerminalShape } from "../../system/launch/own-terminal.ts";
 import type { OverlayKind } from "../../system/mount/overlay-mount.ts";
+import type { FileWalls } from "../../system/walls/landlock.ts";
 
 /**
  * What a launcher does, as plain data. Drydock sends it as one line of JSON to the launcher's control socket.
  * Paths and words hold any bytes, see core/paths/byte-path.ts.
  */
-export interface LaunchSpec {
+export type LaunchSpec = ViewSpec | WalledSpec;
+
+/** The command itself. */
+interface BecomingSpec {
+  /** The path of the file at standard input, if that is a file. */
+  readonly inputFile?: string;
+  /** The terminal that the command gets, and which of its standard streams are connected to it. */
+  readonly terminal?: TerminalShape & { readonly streams: readonly number[] };
+  /** How many files the command may have open. */
+  readonly openFiles?: number;
+  /** The shell that starts the command and waits for it, with its arguments. */
+  readonly shell: { readonly file: string; readonly args: readonly string[] };
+  /** Each as NAME=VALUE. */
+  readonly environment: readonly string[];
+  readonly cwd: string;
+}
+
+/** A command in namespaces of its own, with a view. */
+export interface ViewSpec extends BecomingSpec {
   /**
    * Whether Drydock may mount freely. If not, a user namespace gives the launcher that right until the
    * command starts.
@@ -21,17 +40,13 @@ export interface LaunchSpec {
   readonly ownNetwork: boolean;
   /** Whether the command can't reach abstract sockets of processes outside. */
   readonly noAbstractSockets: boolean;
-  /** The path of the file at standard input, if that is a file. */
-  readonly inputFile?: string;
-  /** The terminal that the command gets, and which of its standard streams are connected to it. */
-  readonly terminal?: TerminalShape & { readonly streams: readonly number[] };
-  /** How many files the command may have open. */
-  readonly openFiles?: number;
-  /** The shell that starts the command and waits for it, with its arguments. */
-  readonly shell: { readonly file: string; readonly args: readonly string[] };
-  /** Each as NAME=VALUE. */
-  readonly environment: readonly string[];
-  readonly cwd: string;
+}
+
+/** A command on the machine as it is, where there are no namespaces: run/walls/walled-command.ts. */
+export interface WalledSpec extends BecomingSpec {
+  /** Absent for a command without walls. */
+  readonly walls?: Omit<FileWalls, "devices"> & { readonly network: boolean };
+  readonly links: readonly { readonly at: string; readonly to: string }[];
 }
 
 /** One thing to mount, or to make, at a path of the new root. */
@@ -52,6 +67,11 @@ export type ViewStep =
       readonly type: "proc" | "devpts" | "tmpfs";
       readonly settings: readonly (readonly [string, string])[];
       readonly flags: MountFlags;
+      /**
+       * What the view shows of the host at this path if the kernel refuses a new one, as it does for /proc in
+       * most containers.
+       */
+      readonly orHost?: true;
     }
   /** A file system in memory with exactly these entries. */
   | { readonly step: "memory"; readonly at: string; readonly entries: readonly MemoryEntry[] }
@@ -79,7 +99,9 @@ export const DESCRIPTORS = {
    * A stream socket, with one message per line:
    * 1. The launcher sends "waiting".
    * 2. Drydock sends the specification.
-   * 3. The launcher sends "failed" and a message, or the shell that it became sends "ready".
+   * 3. The launcher sends "failed" and a message, or "denied" and a message if it may not mount at all, or
+   *    the shell that it became sends "ready". Before that, "weaker" and a path say what of the host stays
+   *    visible there.
    * 4. The shell sends "stopped" or "keyboard" when the command stops; Drydock answers with a line when it
    *    may go on.
    */
@@ -89,3 +111,6 @@ export const DESCRIPTORS = {
   /** A socket that passes descriptors to Drydock. */
   passing: 5,
 } as const;
+
+/** The argument that makes the launcher a keeper. */
+export const KEEP = "keep";

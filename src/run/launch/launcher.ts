@@ -5,11 +5,12 @@ import { failpoint } from "../../system/failpoints.ts";
 import type { ControlGroup } from "../../system/groups/control-group.ts";
 import { FORKING_FLAGS } from "../../system/launch/forked-process.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
-import { LauncherProcess } from "../../system/process/launcher-process.ts";
+import { LauncherProcess, type StartReport } from "../../system/process/launcher-process.ts";
 import { ownProgram } from "../../system/process/own-program.ts";
 import type { CommandStreams, OuterTerminal, TerminalUse } from "../../system/terminal/command-streams.ts";
 import { HandedStreams } from "../../system/terminal/handed-streams.ts";
-import type { LaunchSpec } from "./launch-spec.ts";
+import { END_SIGNAL } from "../../system/walls/keeper.ts";
+import { KEEP, type ViewSpec, type WalledSpec } from "./launch-spec.ts";
 import { findTools, type Tools } from "./tools.ts";
 
 const POINTS = { start: failpoint("run.start") };
@@ -38,12 +39,16 @@ interface LauncherKind extends CommandKind {
 }
 
 /** The parts of the specification that the launcher does not know itself. */
-export type CommandSpec = Omit<LaunchSpec, "privileged" | "ownNetwork" | "inputFile" | "terminal">;
+export type CommandSpec =
+  | Omit<ViewSpec, "privileged" | "ownNetwork" | "inputFile" | "terminal">
+  | Omit<WalledSpec, "inputFile" | "terminal">;
 
 /** A running command. */
 export interface RunningCommandProcess {
   /** The first process of its namespaces; other commands join its view through it. */
   readonly first: number | undefined;
+  /** Paths at which it sees what the whole machine has. */
+  readonly weaker: readonly string[];
   /** The exit code. Resolves when all output is written and the terminal has its old settings. */
   readonly ended: Promise<number>;
   kill(): void;
@@ -71,6 +76,7 @@ export class CommandLauncher implements Disposable {
   readonly tools: Tools = findTools();
   readonly terminal: TerminalUse;
   readonly #kind: LauncherKind;
+  #isWalled = false;
   #waiting: Waiting | undefined;
   #group: ControlGroup | undefined;
   #inGroup: Promise<void> = Promise.resolve();
@@ -91,6 +97,17 @@ export class CommandLauncher implements Disposable {
     this.terminal = waiting.streams.terminal;
   }
 
+  /** Whether commands start without namespaces. */
+  get isWalled(): boolean {
+    return this.#isWalled;
+  }
+
+  /** Starts again, without namespaces: this machine refused them. */
+  useWalls(): void {
+    this.#discard();
+    this.#isWalled = true;
+  }
+
   /** Moves the launcher into a control group while other work goes on; `launch` waits for that. */
   confineTo(group: ControlGroup): void {
     this.#group = group;
@@ -102,28 +119,29 @@ export class CommandLauncher implements Disposable {
    * can try again.
    */
   async launch(command: CommandSpec): Promise<RunningCommandProcess> {
-    if (command.joins !== undefined) this.#discard();
-    const waiting = this.#waiting ?? this.#start(command.joins);
+    const joins = "joins" in command ? command.joins : undefined;
+    if (joins !== undefined) this.#discard();
+    const waiting = this.#waiting ?? this.#start(joins);
     this.#waiting = waiting;
     await this.#inGroup;
     this.#waiting = undefined;
     const { streams, process } = waiting;
     const terminal = streams.openTerminal();
-    const spec: LaunchSpec = {
+    const { privileged, network } = this.#kind;
+    const spec = {
       ...command,
-      privileged: this.#kind.privileged,
-      ownNetwork: !this.#kind.network,
+      ...("steps" in command && { privileged, ownNetwork: !network }),
       ...(streams.inputFile !== undefined && { inputFile: streams.inputFile }),
       ...(terminal !== undefined && { terminal: { ...terminal.shape, streams: streams.terminals } }),
     };
     const report = await process.launch(JSON.stringify(spec));
-    if (report.ready) return connected(waiting, terminal);
+    if (report.ready) return connected(waiting, terminal, report.weaker);
     terminal?.close();
     await process.ended;
     await streams.finish();
     streams.discard();
     process.close();
-    throw startFailure(report.said);
+    throw startFailure(report);
   }
 
   is({ network, stdout, openStreams }: CommandKind): boolean {
@@ -149,9 +167,12 @@ export class CommandLauncher implements Disposable {
     const { file, args, environment } = ownProgram(import.meta.url, LOCATIONS);
     // Without privilege the launcher forks.
     const flags = this.#kind.privileged ? [] : FORKING_FLAGS;
-    const [first = "", ...rest] = [...entering(this.#kind, this.tools, joins), file, ...flags, ...args];
+    const [first = "", ...rest] = this.#isWalled
+      ? [...kept(this.tools), file, ...args, KEEP]
+      : [...entering(this.#kind, this.tools, joins), file, ...flags, ...args];
     const process = LauncherProcess.start(POINTS.start, {
       ...{ file: first, args: rest, streams: streams.descriptors },
+      ...(this.#isWalled && { endSignal: END_SIGNAL }),
       // Messages that Drydock may show are in one language.
       environment: { ...environment, LC_ALL: "C" },
     });
@@ -194,9 +215,15 @@ function entering(
   ];
 }
 
+/** Without namespaces, the launcher is kept by another one, which ends everything when Drydock dies. */
+function kept({ setpriv }: Tools): readonly string[] {
+  return [setpriv, "--pdeathsig", END_SIGNAL.replace("SIG", ""), "--"];
+}
+
 function connected(
   { process, streams }: Waiting,
   terminal: OuterTerminal | undefined,
+  weaker: readonly string[],
 ): RunningCommandProcess {
   const input = streams.inputFile === undefined ? undefined : process.take();
   const link = terminal?.connect(process.take());
@@ -217,6 +244,7 @@ function connected(
   };
   return {
     first: process.first,
+    weaker,
     ended: end(),
     kill: () => process.kill(),
     signal: (name) => process.signal(name),
@@ -224,15 +252,9 @@ function connected(
 }
 
 /** The error for what the launcher, or the programs that start it, wrote. */
-function startFailure(said: string): UnsupportedError {
+function startFailure({ said, noNamespaces }: StartReport & { readonly ready: false }): UnsupportedError {
   const lines = said.split("\n").map((line) => line.trim().replace(/\.$/, ""));
-  const why = lines.filter(Boolean).map(displayPath).join("; ");
-  const denied = /^(?:unshare|nsenter|setpriv): |Operation not permitted|denied/im.test(said);
-  return new UnsupportedError(
-    `The command could not be put inside: ${why || "a program of the system failed"}.`,
-    {
-      code: "COMMAND_NOT_STARTED",
-      details: { denied },
-    },
-  );
+  const why = lines.filter(Boolean).map(displayPath).join("; ") || "a program of the system failed";
+  const message = `The command could not be put inside: ${why}.`;
+  return new UnsupportedError(message, { code: "COMMAND_NOT_STARTED", details: { noNamespaces, why } });
 }

@@ -14,14 +14,23 @@ import type { Tools } from "./tools.ts";
  */
 export interface StartScript {
   readonly tools: Tools;
-  readonly privileged: boolean;
-  /** The user and group of the command. */
-  readonly user: { readonly uid: number; readonly gid: number };
+  /** What the command must have less than this shell. */
+  readonly less: LessRights;
   readonly environment: CommandEnvironment;
   /** The limit of processes, if it must be set in the command's own user namespace. */
   readonly processLimit?: OwnProcessLimit | undefined;
   readonly terminal: TerminalUse;
 }
+
+/**
+ * How the command gets fewer rights than the shell that waits for it: without one capability; as itself in a
+ * second user namespace; or not at all, where both are inside of the same walls and the shell has nothing
+ * that the command could want.
+ */
+export type LessRights =
+  | { readonly without: string }
+  | { readonly uid: number; readonly gid: number }
+  | "nothing";
 
 /** What the shell itself says, such as "Killed", is no output of the command: it is dropped. */
 export function startScript(request: StartScript): string {
@@ -103,8 +112,10 @@ function prefix(request: StartScript): string {
   return words.join(" ");
 }
 
-function becomingLess({ tools, privileged, user: { uid, gid } }: StartScript): string {
-  return privileged
-    ? `${tools.setpriv} --bounding-set=-wake_alarm --`
-    : `${tools.unshare} --user --map-user=${uid} --map-group=${gid} --`;
+function becomingLess({ tools, less }: StartScript): string {
+  // A program before the command, because the shell would take the name of a builtin for that.
+  if (less === "nothing") return `${tools.setpriv} --pdeathsig keep --`;
+  return "without" in less
+    ? `${tools.setpriv} --bounding-set=-${less.without} --`
+    : `${tools.unshare} --user --map-user=${less.uid} --map-group=${less.gid} --`;
 }

@@ -38,7 +38,10 @@ export function procMounts(privileged: boolean, { writable, memory }: MachineEnt
       }),
     ),
   ];
-  const proc: ViewStep = { step: "system", at: "/proc", type: "proc", settings: [], flags };
+  const proc: ViewStep = {
+    ...{ step: "system", at: "/proc", type: "proc", settings: [], flags },
+    ...(!privileged && { orHost: true }),
+  };
   return [{ at: "/proc", steps: [proc, ...(privileged ? machine : [])] }];
 }
 

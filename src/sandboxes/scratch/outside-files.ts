@@ -1,4 +1,4 @@
-import { isAtOrBelow } from "../../core/paths/byte-path.ts";
+import { baseName, isAtOrBelow, parentPath } from "../../core/paths/byte-path.ts";
 import { walkBelow } from "../../engine/tree/walk.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -45,6 +45,7 @@ export function* filesOutside(plan: Folder, query: OutsideQuery): Generator<Foun
       const path = `${layer.at}${storedAt.slice(layer.upper.length)}`;
       const kind = kindOf(facts);
       if (kind === undefined || !isSince(facts, since - TICK_MS)) continue;
+      if (kind === "symlink" && isOwnLink(plan, storedAt, path)) continue;
       if (resources.some((location) => isAtOrBelow(path, location))) continue;
       const cacheAt = layer.isTemporary ? layer.at : cacheAround(path, home);
       const bytes = kind === "file" ? facts.size : 0;
@@ -62,6 +63,14 @@ function kindOf(facts: Facts): OutsideFile["kind"] | undefined {
   const { kind } = facts;
   if (kind === "directory") return undefined;
   return kind === "block-device" ? "device" : kind;
+}
+
+/** A link to its own path on the machine stands for what is there: Drydock put it into a private home. */
+function isOwnLink(plan: Folder, storedAt: string, path: string): boolean {
+  using parent = plan.openBelowIfThere(parentPath(storedAt));
+  return (
+    parent?.facts(baseName(storedAt))?.kind === "symlink" && parent.readLink(baseName(storedAt)) === path
+  );
 }
 
 function isSince({ ctime: [seconds, nanoseconds] }: Facts, since: number): boolean {

@@ -9,7 +9,7 @@ import type { ViewRoot } from "./view-root.ts";
  * Puts a link into a folder of the new root, replacing the entry there. Does nothing if a command has removed
  * the folder.
  */
-export function replaceLink(root: ViewRoot, at: string, to: string): void {
+export function replaceLink(root: Pick<ViewRoot, "folderIfThere">, at: string, to: string): void {
   const name = baseName(at);
   using parent = root.folderIfThere(parentPath(at));
   if (parent === undefined) return;

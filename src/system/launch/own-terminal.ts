@@ -2,7 +2,6 @@ import { constants } from "node:fs";
 import { calls, check } from "../calls/native.ts";
 import { O_CLOEXEC } from "../calls/open-flags.ts";
 import { launchCalls } from "./calls.ts";
-import type { ViewRoot } from "./view-root.ts";
 
 /** The window size of the command's own terminal, and the settings of the user's one. */
 export interface TerminalShape {
@@ -20,15 +19,16 @@ const TIOCGPTPEER = 0x5441;
 const LABEL = "the terminal";
 
 /**
- * Opens a terminal of the new root and makes it the controlling terminal of this process. Returns `outer`,
- * which the user's terminal is connected to, and `inner`, which the command gets.
+ * Opens a new terminal and makes it the controlling terminal of this process. `open` opens the device that
+ * makes terminals. Returns `outer`, which the user's terminal is connected to, and `inner`, which the command
+ * gets.
  */
 export function openOwnTerminal(
-  root: ViewRoot,
+  open: (flags: number) => number,
   shape: TerminalShape,
 ): { readonly outer: number; readonly inner: number } {
   const flags = constants.O_RDWR | constants.O_NOCTTY | O_CLOEXEC;
-  const outer = root.openFile("/dev/pts/ptmx", flags);
+  const outer = open(flags);
   check(calls.ioctlBuffer(outer, TIOCSPTLCK, Buffer.alloc(4)), "ioctl", LABEL);
   const inner = check(calls.ioctlNumber(outer, TIOCGPTPEER, flags), "ioctl", LABEL);
   if (shape.settings !== undefined)

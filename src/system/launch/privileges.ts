@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { calls, check, PinnedBuffer } from "../calls/native.ts";
 import { LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, launchCalls } from "./calls.ts";
 import { type FilterOptions, seccompFilter } from "./seccomp-filter.ts";
@@ -46,13 +47,26 @@ export type Capability = keyof typeof CAPABILITIES;
 export function keepOnly(kept: readonly Capability[]): void {
   prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1);
   prctl("capabilities", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL);
-  const numbers = new Set<number>(kept.map((name) => CAPABILITIES[name]));
+  const own = permitted();
+  const numbers = new Set(kept.map((name) => CAPABILITIES[name] as number).filter((each) => own.has(each)));
   for (let number = 0; number < 64; number += 1)
     // The kernel does not know this number, so the list ends here.
     if (!numbers.has(number) && launchCalls.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) !== 0) break;
   setCapabilities([...numbers].reduce((set, number) => set | (1n << BigInt(number)), 0n));
   // The kernel resets this when credentials change, so it comes last.
+  dieWithParent();
+}
+
+/** This process, and the program that it becomes, are killed when their parent ends. */
+export function dieWithParent(): void {
   prctl("pdeathsig", PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/** The capabilities of this process. Root of a container lacks most. */
+function permitted(): ReadonlySet<number> {
+  const found = /^CapPrm:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1"))?.[1] ?? "0";
+  const set = BigInt(`0x${found}`);
+  return new Set(Array.from({ length: 64 }, (_, at) => at).filter((at) => ((set >> BigInt(at)) & 1n) === 1n));
 }
 
 function setCapabilities(set: bigint): void {

@@ -23,9 +23,19 @@ export function reopenReadOnly(fd: number, path: string): number {
   assertSame(handle, fd, path);
   const mount = copyMount(handle, path, false);
   setMountFlags(mount, { readOnly: true, noSetid: true, noDevices: true, noPrograms: true }, path, false);
-  const opened = check(launchCalls.open(cString(`/proc/self/fd/${mount}`), O_CLOEXEC, 0), "open", path);
-  check(calls.lseek(opened, calls.lseek(fd, 0, SEEK_CUR), SEEK_SET), "seek", path);
+  const opened = openAgain(mount, fd, path);
   for (const closed of [handle, mount]) calls.close(closed);
+  return opened;
+}
+
+/** Opens the file at standard input again, only for reading, at the current position of the descriptor. */
+export function reopenByDescriptor(fd: number, path: string): number {
+  return openAgain(fd, fd, path);
+}
+
+function openAgain(handle: number, fd: number, path: string): number {
+  const opened = check(launchCalls.open(cString(`/proc/self/fd/${handle}`), O_CLOEXEC, 0), "open", path);
+  check(calls.lseek(opened, calls.lseek(fd, 0, SEEK_CUR), SEEK_SET), "seek", path);
   return opened;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { seccompFilter } from "./seccomp-filter.ts";
+import { type FilterOptions, seccompFilter } from "./seccomp-filter.ts";
 
 const ALLOW = 0x7fff_0000;
 const ERRNO = 0x0005_0000;
@@ -30,9 +30,9 @@ function run(program: Buffer, data: Buffer): number {
 function verdict(
   number: number,
   args: readonly number[] = [],
-  { mayNestUsers = false, processor = X64 } = {},
+  { processor = X64, ...options }: Partial<FilterOptions> & { readonly processor?: number } = {},
 ): number {
-  const program = seccompFilter("x64", { mayNestUsers });
+  const program = seccompFilter("x64", { mayNestUsers: false, ...options });
   assert.ok(program !== undefined);
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number, 0);
@@ -69,6 +69,13 @@ describe("The filter of system calls", () => {
     assert.equal(verdict(272, [NEWUSER | NEWNS], { mayNestUsers: true }), ERRNO + 1);
     assert.equal(verdict(56, [NEWUSER], { mayNestUsers: true }), ERRNO + 1);
     assert.equal(verdict(435), ERRNO + 38);
+  });
+
+  it("[W2] refuses sockets of the network, and truncate, where nothing else bounds them", () => {
+    for (const family of [2, 10]) assert.equal(verdict(41, [family], { noNetwork: true }), ERRNO + 97);
+    for (const family of [1, 16]) assert.equal(verdict(41, [family], { noNetwork: true }), ALLOW);
+    assert.equal(verdict(76, [], { noTruncate: true }), ERRNO + 1);
+    assert.equal(verdict(77, [], { noTruncate: true }), ALLOW);
   });
 
   it("[X7] knows no second table of numbers, and no other processor", () => {

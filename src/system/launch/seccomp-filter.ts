@@ -18,6 +18,10 @@ export interface FilterOptions {
   readonly mayNestUsers: boolean;
   /** Whether a supervisor answers the calls of SUPERVISED. */
   readonly isSupervised?: boolean;
+  /** Without sockets of the network, where the command has no network of its own to be alone in. */
+  readonly noNetwork?: boolean;
+  /** Without `truncate`, which Landlock bounds only from its third version on. */
+  readonly noTruncate?: boolean;
 }
 
 /** Numbers for x86-64 and for arm64. */
@@ -27,6 +31,7 @@ const NUMBERS = {
   unshare: [272, 97],
   socket: [41, 198],
   socketpair: [53, 199],
+  truncate: [76, 45],
 } as const;
 
 /** Refused as if this user had no permission. */
@@ -97,8 +102,10 @@ const CLONE_NEWUSER = 0x1000_0000;
 const OTHER_NAMESPACES = 0x0002_0000 + 0x0200_0000 + 0x0400_0000 + 0x0800_0000 + 0x2000_0000 + 0x4000_0000;
 /** In `clone` this bit is part of the exit signal. */
 const CLONE_NEWTIME = 0x80;
-/** Unix, IPv4, IPv6, and netlink. */
-const FAMILIES = [1, 2, 10, 16];
+/** Unix, and netlink, which reaches only the kernel. */
+const LOCAL_FAMILIES = [1, 16];
+/** IPv4, and IPv6. */
+const NETWORK_FAMILIES = [2, 10];
 
 const EPERM = 1;
 const ENOSYS = 38;
@@ -120,8 +127,9 @@ const askSupervisor: Instruction = [0x06, 0, 0, 0x7fc0_0000];
 /** The instructions, 8 bytes each; undefined on a processor whose call numbers are unknown. */
 export function seccompFilter(processor: string, options: FilterOptions): Buffer | undefined {
   if (processor !== "x64" && processor !== "arm64") return undefined;
-  const { mayNestUsers, isSupervised } = options;
+  const { mayNestUsers, isSupervised, noNetwork = false, noTruncate = false } = options;
   const at = processor === "x64" ? 0 : 1;
+  const families = noNetwork ? LOCAL_FAMILIES : [...LOCAL_FAMILIES, ...NETWORK_FAMILIES];
   const namespaces = OTHER_NAMESPACES + (mayNestUsers ? 0 : CLONE_NEWUSER);
   return encoded([
     load(4),
@@ -133,6 +141,7 @@ export function seccompFilter(processor: string, options: FilterOptions): Buffer
     ...ABSENT.flatMap((number) => [unlessEqual(number, 1), fail(ENOSYS)]),
     ...REFUSED.flatMap(([, ...numbers]) => [unlessEqual(numbers[at] ?? 0, 1), fail(EPERM)]),
     ...(isSupervised === true ? supervised(at) : []),
+    ...(noTruncate ? [unlessEqual(NUMBERS.truncate[at], 1), fail(EPERM)] : []),
     ...about(NUMBERS.ioctl[at], 1, [
       unlessEqual(TIOCSTI, 1),
       fail(EPERM),
@@ -141,8 +150,8 @@ export function seccompFilter(processor: string, options: FilterOptions): Buffer
     ]),
     ...about(NUMBERS.unshare[at], 0, [unlessAnyBit(namespaces + CLONE_NEWTIME, 1), fail(EPERM)]),
     ...about(NUMBERS.clone[at], 0, [unlessAnyBit(OTHER_NAMESPACES + CLONE_NEWUSER, 1), fail(EPERM)]),
-    ...about(NUMBERS.socket[at], 0, onlyFamilies()),
-    ...about(NUMBERS.socketpair[at], 0, onlyFamilies()),
+    ...about(NUMBERS.socket[at], 0, only(families)),
+    ...about(NUMBERS.socketpair[at], 0, only(families)),
     allow,
   ]);
 }
@@ -159,8 +168,8 @@ function supervised(at: 0 | 1): readonly Instruction[] {
   });
 }
 
-function onlyFamilies(): readonly Instruction[] {
-  return [...FAMILIES.map((family, index) => ifEqual(family, FAMILIES.length - index)), fail(EAFNOSUPPORT)];
+function only(families: readonly number[]): readonly Instruction[] {
+  return [...families.map((family, index) => ifEqual(family, families.length - index)), fail(EAFNOSUPPORT)];
 }
 
 function encoded(program: readonly Instruction[]): Buffer {

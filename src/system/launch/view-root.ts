@@ -74,9 +74,14 @@ export class ViewRoot {
     this.#copy(this.open(at), at, flags);
   }
 
-  #copy(source: number, at: string, flags: MountFlags): void {
+  /** Shows a path of the host with everything that is mounted in it, without its being read-only. */
+  bindWithMounts(path: string, flags: MountFlags): void {
+    this.#copy(openPath(AT_FDCWD, path, O_PATH, path), path, flags, true);
+  }
+
+  #copy(source: number, at: string, flags: MountFlags, withMounts = false): void {
     try {
-      const mount = copyMount(source, at, false);
+      const mount = copyMount(source, at, withMounts);
       setMountFlags(mount, flags, at, false);
       this.#hang(mount, at);
     } finally {
@@ -149,7 +154,8 @@ export function openAsAsked(start: number, path: string, links: "any" | "not-of-
   return new Folder(check(fd, "open", path), path);
 }
 
-function openPath(folder: number, path: string, flags: number, label: string): number {
+/** Opens a path through no link: beneath a folder, or with AT_FDCWD as this process sees it. */
+export function openPath(folder: number, path: string, flags: number, label: string): number {
   // Without "in root", an absolute path starts at the root of this process.
   const inRoot = folder === AT_FDCWD ? 0 : RESOLVE_IN_ROOT;
   const how = openHow(flags, inRoot | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { unlessFailed } from "../calls/errno.ts";
 import type { Folder } from "../calls/folder.ts";
+import { isThere } from "../data/existence.ts";
 import { systemProgram } from "../process/programs.ts";
 import { runProcess } from "../process/run-process.ts";
 
@@ -10,20 +11,49 @@ const OPTIONS =
 /** The mount is in the namespace only, and ends with its last process. */
 const SCRIPT = `mount -t overlay drydock-probe -o ${OPTIONS} merged && : > merged/made && rm merged/lowered`;
 
-/** Settings that disable user namespaces, and what they mean. */
+/** Settings that disable user namespaces, what they mean, and what root of the machine can do about them. */
 const SWITCHES = [
-  { file: "/proc/sys/user/max_user_namespaces", off: "0", name: "user.max_user_namespaces is 0" },
+  {
+    file: "/proc/sys/user/max_user_namespaces",
+    off: "0",
+    name: "user.max_user_namespaces is 0",
+    remedy: "set user.max_user_namespaces to more than 0 with sysctl",
+  },
   {
     file: "/proc/sys/kernel/unprivileged_userns_clone",
     off: "0",
     name: "kernel.unprivileged_userns_clone is 0",
+    remedy: "set kernel.unprivileged_userns_clone to 1 with sysctl",
   },
   {
     file: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
     off: "1",
     name: "kernel.apparmor_restrict_unprivileged_userns is 1",
+    remedy:
+      "install the AppArmor profile packaging/apparmor/drydock (its first lines say how), which lets Drydock make user namespaces",
   },
 ] as const;
+/** Files that only a container has. */
+const CONTAINER_MARKS = [
+  "/.dockerenv",
+  "/run/.containerenv",
+  "/run/systemd/container",
+  "/var/run/secrets/kubernetes.io",
+];
+const CONTAINER_REMEDY =
+  "start the container with --cap-add SYS_ADMIN and --security-opt apparmor=unconfined, or in Kubernetes with that capability";
+
+/** What would give this process namespaces, as a clause; undefined if that is not known. */
+export function namespaceRemedy(): string | undefined {
+  const off = SWITCHES.find(isOff);
+  // A container has a profile of its own, in which that of AppArmor for programs does not count.
+  const isAnswer = off !== undefined && !off.file.includes("apparmor");
+  return !isAnswer && CONTAINER_MARKS.some(isThere) ? CONTAINER_REMEDY : off?.remedy;
+}
+
+function isOff({ file, off }: (typeof SWITCHES)[number]): boolean {
+  return settingIn(file) === off;
+}
 
 /**
  * Why no overlay can be mounted in a user namespace here; undefined if one can. Tries it, with the folders
@@ -34,7 +64,7 @@ export async function whyNoUserNamespaceOverlay(folder: Folder): Promise<string 
   if (unshare === undefined) return "the program unshare (util-linux) is not installed";
   const { failed, said } = await run(unshare, folder);
   if (!failed) return undefined;
-  const off = SWITCHES.find((setting) => settingIn(setting.file) === setting.off);
+  const off = SWITCHES.find(isOff);
   if (/unrecognized option/.test(said)) return `the program unshare is too old (${said})`;
   if (!/^unshare:/.test(said)) return `the kernel mounts no overlay in a user namespace (${said})`;
   return off === undefined

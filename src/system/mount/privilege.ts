@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 
 const CAP_SYS_ADMIN = 21n;
+const CAP_WAKE_ALARM = 35n;
 /** All ids mapped to themselves: the initial user namespace, which owns the machine. */
 const WHOLE_MACHINE = /^\s*0\s+0\s+4294967295\s*$/;
 
@@ -20,6 +21,18 @@ export function mayMountOnMachine(): boolean {
 
 function isRootOfMachine(): boolean {
   if (!WHOLE_MACHINE.test(readFileSync("/proc/self/uid_map", "latin1"))) return false;
+  return hasCapability(CAP_SYS_ADMIN);
+}
+
+function hasCapability(number: bigint): boolean {
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1"))?.[1] ?? "0";
-  return ((BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n) === 1n;
+  return ((BigInt(`0x${effective}`) >> number) & 1n) === 1n;
+}
+
+/**
+ * A capability of this root that a command can do without. Root of a container lacks the one that no command
+ * misses.
+ */
+export function spareCapability(): "wake_alarm" | "sys_chroot" {
+  return hasCapability(CAP_WAKE_ALARM) ? "wake_alarm" : "sys_chroot";
 }

@@ -11,14 +11,31 @@ import { type Program, startProcess } from "./start-process.ts";
 export interface LauncherOptions extends Program {
   /** The command's descriptors 0, 1 and 2. */
   readonly streams: readonly [number, number, number];
+  /** The signal that ends the command with everything it started. Default: SIGKILL. */
+  readonly endSignal?: NodeJS.Signals;
 }
 
 /** What the launcher reported: the command is up, or an error. */
-export type StartReport = { readonly ready: true } | { readonly ready: false; readonly said: string };
+export type StartReport =
+  | {
+      readonly ready: true;
+      /** Paths at which the command sees what the whole machine has, because the kernel refused its own. */
+      readonly weaker: readonly string[];
+    }
+  | {
+      readonly ready: false;
+      readonly said: string;
+      /** It may make no namespaces, or no mounts in them, whatever the command. */
+      readonly noNamespaces: boolean;
+    };
 
 const WAITING = "waiting";
 const READY = "ready";
 const FAILED = "failed ";
+const DENIED = "denied ";
+const WEAKER = "weaker ";
+/** The programs that make namespaces, as they begin their messages. */
+const PROGRAMS = /^(?:unshare|nsenter|setpriv): /m;
 const LOOK_AGAIN_MS = 10;
 /** The longest time for building a view. */
 const LIMIT_MS = 60_000;
@@ -39,12 +56,16 @@ export class LauncherProcess {
   /** Resolves when the launcher is up and waits for its specification, or has ended. */
   readonly waiting: Promise<void>;
   #isWaiting: () => void = () => undefined;
+  #hasWaited = false;
+  readonly #weaker: string[] = [];
+  readonly #endSignal: NodeJS.Signals;
   readonly #child: ChildProcess;
   readonly #passing: number;
   readonly #report: Promise<StartReport>;
 
-  private constructor(child: ChildProcess, passing: number) {
+  private constructor(child: ChildProcess, passing: number, endSignal: NodeJS.Signals) {
     this.#child = child;
+    this.#endSignal = endSignal;
     this.#passing = passing;
     this.ended = new Promise((resolve, reject) => {
       child.once("error", reject);
@@ -58,12 +79,13 @@ export class LauncherProcess {
     void Promise.allSettled([this.#report, this.ended]);
   }
 
-  static start(point: Failpoint, { streams, ...program }: LauncherOptions): LauncherProcess {
+  static start(point: Failpoint, options: LauncherOptions): LauncherProcess {
+    const { streams, endSignal = "SIGKILL", ...program } = options;
     passFailpoint(point);
     const [ours, theirs] = socketPair();
     try {
       const child = startProcess(program, [streams[0], streams[1], "pipe", "pipe", streams[2], theirs]);
-      return new LauncherProcess(child, ours);
+      return new LauncherProcess(child, ours, endSignal);
     } finally {
       closeSync(theirs);
     }
@@ -108,7 +130,7 @@ export class LauncherProcess {
 
   /** Kills the command with everything it started, or the launcher that still waits. */
   kill(): void {
-    this.#child.kill("SIGKILL");
+    this.#child.kill(this.#endSignal);
   }
 
   /** Sends a signal to the command, as soon as there is one. Does nothing after its end. */
@@ -142,16 +164,25 @@ export class LauncherProcess {
       });
       complaints.once("close", () => {
         this.#isWaiting();
-        resolve({ ready: false, said: said.trim() || "its launcher was ended" });
+        const why = said.trim() || "its launcher was ended";
+        resolve({ ready: false, said: why, noNamespaces: !this.#hasWaited && PROGRAMS.test(said) });
       });
       this.#control.on("error", (thrown) => (isGone(thrown) ? undefined : reject(thrown)));
     });
   }
 
   #hear(line: string, report: (report: StartReport) => void): void {
-    if (line === WAITING) this.#isWaiting();
-    else if (line === READY) report({ ready: true });
-    else if (line.startsWith(FAILED)) report({ ready: false, said: JSON.parse(line.slice(FAILED.length)) });
+    const failure = [FAILED, DENIED].find((word) => line.startsWith(word));
+    if (line === WAITING) {
+      this.#hasWaited = true;
+      this.#isWaiting();
+    } else if (line === READY) report({ ready: true, weaker: this.#weaker });
+    else if (line.startsWith(WEAKER)) this.#weaker.push(line.slice(WEAKER.length));
+    else if (failure !== undefined)
+      report({
+        ...{ ready: false, said: JSON.parse(line.slice(failure.length)) },
+        noNamespaces: failure === DENIED,
+      });
     else if (line === "stopped" || line === "keyboard") this.#pause(line);
   }
 

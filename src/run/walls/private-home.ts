@@ -1,0 +1,46 @@
+import { HOME_LABEL, noteLayer, SCRATCH } from "../../sandboxes/scratch/scratch-layers.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { failpoint } from "../../system/failpoints.ts";
+
+/**
+ * The layers of the plan's scratch (sandboxes/scratch/scratch-layers.ts) that stand for the home and for
+ * temporary folders where nothing can be mounted over these. Variables lead to them.
+ */
+const HOME_LAYER = `${HOME_LABEL}-private`;
+const TEMPORARY_LAYER = "tmp-private";
+const TEMPORARY = "/tmp";
+
+const POINTS = { make: failpoint("run.private") };
+/** Folders of the home in which programs keep their settings. Files there can be read by links, too. */
+const SETTINGS = [".config", ".ssh", ".gnupg"];
+
+/** Where a command may write beside the resources. */
+export interface PrivateFolders {
+  readonly home: string;
+  readonly temporary: string;
+}
+
+/** Makes the private folders of a plan, or finds those that an earlier command used. */
+export function privateFolders(plan: Folder, home: string | undefined): PrivateFolders {
+  using scratch = plan.ensureFolder(POINTS.make, SCRATCH);
+  using own = ensureUpper(scratch, HOME_LAYER, home ?? "/");
+  using temporary = ensureUpper(scratch, TEMPORARY_LAYER, TEMPORARY);
+  if (home !== undefined) linkSettings(own, home);
+  return { home: own.path, temporary: temporary.path };
+}
+
+function ensureUpper(scratch: Folder, name: string, at: string): Folder {
+  using layer = scratch.ensureFolder(POINTS.make, name);
+  noteLayer(POINTS.make, layer, at);
+  return layer.ensureFolder(POINTS.make, "upper");
+}
+
+/** Links to hidden files and to folders of settings, which can be read through them and not written. */
+function linkSettings(own: Folder, path: string): void {
+  using home = Folder.open(path);
+  for (const name of home.names().filter((each) => each.startsWith("."))) {
+    const kind = home.facts(name)?.kind;
+    const isSetting = kind === "file" || (kind === "directory" && SETTINGS.includes(name));
+    if (isSetting && own.facts(name) === undefined) own.createLink(POINTS.make, name, `${path}/${name}`);
+  }
+}

@@ -1,0 +1,88 @@
+import { UnsupportedError } from "../../core/errors/errors.ts";
+import { parentPath } from "../../core/paths/byte-path.ts";
+import type { PlanRecord } from "../../core/plan.ts";
+import { homeOf } from "../../sandboxes/scratch/caches.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { factsOfPath } from "../../system/data/locations.ts";
+import { inheritedFileLimit } from "../../system/process/processes.ts";
+import { commandEnvironment, resourceVariable } from "../environment.ts";
+import type { CommandLauncher, CommandSpec } from "../launch/launcher.ts";
+import { startScript } from "../launch/start-script.ts";
+import { pathInside, refersTo, type ShownSandbox } from "../view/shown-sandbox.ts";
+import { inPlace, pathInPlace } from "./places.ts";
+import { privateFolders } from "./private-home.ts";
+import type { Confinement } from "./without-namespaces.ts";
+
+type Variables = { readonly [name: string]: string | undefined };
+
+/** A command for a machine without namespaces. */
+export interface WalledRequest {
+  readonly plan: PlanRecord;
+  /** The plan's folder. */
+  readonly folder: Folder;
+  readonly command: readonly string[];
+  /** The folder of the host that it should start in. */
+  readonly cwd: string;
+  readonly shown: readonly ShownSandbox[];
+  readonly hidden: readonly string[];
+  readonly network: boolean;
+  readonly confinement: Confinement;
+  readonly inherited: Variables;
+  readonly variables: Variables;
+  /** Whether the kernel should count the processes of the command's own user. */
+  readonly countsUser: boolean;
+}
+
+/**
+ * What Drydock tells the launcher about a command that sees the machine as it is. The command works in the
+ * sandboxes, at their own paths. It can write to them and to private folders, which `HOME` and `TMPDIR` name.
+ */
+export function walledSpec({ tools, terminal }: CommandLauncher, request: WalledRequest): CommandSpec {
+  const { plan, folder, inherited, network, hidden, confinement } = request;
+  if (request.countsUser)
+    throw new UnsupportedError(
+      "A limit of processes can't be kept here: without a user namespace the kernel counts all processes of the user.",
+      { hint: "Leave out the limit, or run it where control groups can be made." },
+    );
+  const places = request.shown.map(inPlace);
+  const own = confinement === "walls" ? privateFolders(folder, homeOf(inherited)) : undefined;
+  const home = inherited["HOME"] === undefined ? undefined : pathInPlace(inherited["HOME"], places);
+  const environment = commandEnvironment(plan, inherited, {
+    ...Object.fromEntries(
+      plan.resources
+        .filter(({ resource }) => resource.location.startsWith("/"))
+        .map(({ resource }) => [resourceVariable(resource.name), pathInPlace(resource.location, places)]),
+    ),
+    // A home that is a resource of the plan is in its sandbox.
+    ...(own !== undefined && { HOME: home === inherited["HOME"] ? own.home : home, TMPDIR: own.temporary }),
+    ...request.variables,
+  });
+  const cwd = pathInside(request.cwd, places, (path) => factsOfPath(path)?.kind === "directory");
+  const script = startScript({ tools, less: "nothing", environment, terminal });
+  const openFiles = inheritedFileLimit();
+  return {
+    ...(own !== undefined && {
+      walls: {
+        writable: [...places.map(({ at }) => at), own.home, own.temporary],
+        readable: refersTo(request.shown),
+        hidden,
+        network,
+      },
+    }),
+    links: places.flatMap(({ link }) =>
+      link === undefined ? [] : [{ at: linkPath(link.at, places), to: link.to }],
+    ),
+    ...(openFiles !== undefined && { openFiles }),
+    shell: { file: tools.sh, args: ["-c", script, "drydock", ...request.command] },
+    environment: Object.entries({ ...environment.plain, PWD: cwd }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
+    cwd,
+  };
+}
+
+/** Where a link lies, in the sandbox around it. */
+function linkPath(at: string, places: readonly ShownSandbox[]): string {
+  const folder = parentPath(at);
+  return `${pathInPlace(folder, places)}${at.slice(folder.length)}`;
+}

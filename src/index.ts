@@ -87,7 +87,9 @@ export type {
   Probing,
   Queryable,
   Reachable,
+  Receiving,
   StrategyWay,
+  TakenEntry,
 } from "./core/strategy-abilities.ts";
 export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
@@ -126,6 +128,7 @@ export type { DoctorReport } from "./plans/doctor.ts";
 export type { EntryList, ListOptions, ReadRange } from "./plans/entries/entry-views.ts";
 export type { WantedLabels } from "./plans/plan-labels.ts";
 export type {
+  AddOptions,
   ApplyOptions,
   ApplyResult,
   Approval,
@@ -154,10 +157,13 @@ export type {
   ReviewRequestOptions,
   SelfRunningChange,
 } from "./plans/plan-views.ts";
+export type { ScratchList } from "./plans/scratch/plan-scratch.ts";
 export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/capture.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type { RunApplyOptions, RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
 export type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
+export type { OutsideFile } from "./sandboxes/scratch/outside-files.ts";
+export type { OutsidePlace, OutsideSummary } from "./sandboxes/scratch/outside-places.ts";
 export type { KnownPlace } from "./sandboxes/remains/known-places.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";
 export type { WindowSize } from "./system/terminal/program-streams.ts";

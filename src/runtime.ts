@@ -210,12 +210,18 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { StrategyChooser } = await import("./plans/resources/choose-strategy.ts");
     return new StrategyChooser(registry, settings, types);
   };
-  const creation = async () => {
+  const resolving = async () => {
     const { ResourceResolver } = await import("./plans/resources/resources.ts");
-    const { PlanCreation } = await import("./plans/plan-creation.ts");
     const resolver = new ResourceResolver(settings, types, cwd, stateDir);
-    const parts = { session, resolver, secrets, closing, descriptions };
-    return new PlanCreation({ ...parts, chooser: await chooser() });
+    return { session, resolver, secrets, descriptions, chooser: await chooser() };
+  };
+  const creation = async () => {
+    const { PlanCreation } = await import("./plans/plan-creation.ts");
+    return new PlanCreation({ ...(await resolving()), closing });
+  };
+  const joining = async () => {
+    const { PlanJoining } = await import("./plans/plan-joining.ts");
+    return new PlanJoining({ ...(await resolving()), folders });
   };
   const planCheckpoints = new PlanCheckpoints(session);
   const restores = new PlanRestores(session, planCheckpoints);
@@ -233,7 +239,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     return new PlanScratch({ session, folders, environment });
   };
   const services = {
-    plans: new Plans({ session, creation, commit, closing, descriptions }),
+    plans: new Plans({ session, creation, joining, commit, closing, descriptions }),
     entries: new PlanEntries(session),
     checkpoints: {
       checkpoint: async (plan, checkpointOptions) =>

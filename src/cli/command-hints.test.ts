@@ -51,6 +51,7 @@ describe("the hint of an error on the command line", () => {
       ["applying", "applying", "--abandon"],
       ["undoing", "cancelled", "--abandon"],
       ["open", "restoring", "plan show"],
+      ["adding", "open", "recover"],
       ["restoring", "open", "plan cancel"],
       ["cancelled", "open", "plan create"],
     ] as const)

@@ -102,6 +102,8 @@ function planState({ state, to }: ErrorDetails): string {
   if (state === "applying" || state === "undoing")
     return "See 'drydock recover'. What can't be settled, 'drydock recover PLAN --abandon' ends; see 'drydock plan log' then.";
   if (state === "open") return "Look at it with 'drydock plan show'.";
+  if (state === "adding")
+    return "Wait until the resource has joined it. If a crash cut that off, 'drydock recover' takes it back.";
   if (state === "restoring")
     return "Wait for the restore. If it can't be finished, 'drydock plan cancel' gives the plan up.";
   return "Make a new plan with 'drydock plan create'.";

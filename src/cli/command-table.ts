@@ -42,6 +42,11 @@ const PLAN_COMMANDS: readonly CommandEntry[] = [
     "make a plan and its sandboxes; print its id",
     () => import("./commands/plan/plan-create.ts"),
   ),
+  command(
+    "add",
+    "take another resource into a plan, with what its commands wrote there",
+    () => import("./commands/plan/plan-add.ts"),
+  ),
   command("list", "list the plans", () => import("./commands/plan/plan-list.ts")),
   command(
     "show",

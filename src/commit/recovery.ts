@@ -4,6 +4,7 @@ import type { Attention } from "../core/strategy.ts";
 import { isUnfinished, type TransactionRecord } from "../core/transaction.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { AtomicCommit } from "./atomic-commit.ts";
+import { takeJoinBack } from "./cleanup/join-removal.ts";
 import type { PlanClosing } from "./cleanup/plan-closing.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -114,6 +115,7 @@ export class Recovery {
     await orPending(work, report, () =>
       plans.ifFree(plan.id, async (found) => {
         const now = found === undefined ? undefined : await this.#checkpoints(found, report);
+        if (now?.state === "adding") return await this.#takeJoinBack(now, report);
         if (now?.state === "creating" || now?.state === "closing") return await this.#close(now, report);
         if (now === undefined) return;
         const { failed } = await sandboxes.cleanupAbandoned(now);
@@ -121,6 +123,12 @@ export class Recovery {
           report.pending.push({ ...work, attention: [], why: notRemoved(resource, message), inDoubt: false });
       }),
     );
+  }
+
+  async #takeJoinBack(plan: PlanRecord, report: MutableReport): Promise<void> {
+    await takeJoinBack(this.#parts.session, plan);
+    const names = (plan.joining ?? []).map(({ resource }) => resource.name).join(", ");
+    report.cleaned.push({ planId: plan.id, what: `${names}, which had not joined a plan completely` });
   }
 
   /** Continues closing a plan. */

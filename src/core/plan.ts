@@ -6,6 +6,7 @@ import type { ResourceCapability } from "./resource/resource-types.ts";
  * The life of a plan, and what a crash in each state means:
  * - creating: its sandboxes are being made. Recovery closes it.
  * - open: work goes on. It outlives any process.
+ * - adding: other resources join it. Recovery takes that back.
  * - restoring: its sandboxes are being restored to a checkpoint. Recovery finishes that or takes it back.
  * - applying, undoing: its journal has an unfinished transaction, which recovery ends. A transaction over a
  *   part of the work leads from open back to open.
@@ -16,6 +17,7 @@ import type { ResourceCapability } from "./resource/resource-types.ts";
 export const PLAN_STATES = [
   "creating",
   "open",
+  "adding",
   "restoring",
   "applying",
   "applied",
@@ -29,7 +31,8 @@ export type PlanState = (typeof PLAN_STATES)[number];
 
 const PLAN_MOVES: { readonly [from in PlanState]: readonly PlanState[] } = {
   creating: ["open", "closing", "abandoned"],
-  open: ["restoring", "applying", "undoing", "closing", "abandoned"],
+  open: ["adding", "restoring", "applying", "undoing", "closing", "abandoned"],
+  adding: ["open", "closing", "abandoned"],
   restoring: ["open", "closing", "abandoned"],
   applying: ["open", "applied", "abandoned"],
   applied: ["undoing"],
@@ -71,6 +74,8 @@ export interface PlanRecord {
   readonly message?: string;
   readonly labels?: PlanLabels;
   readonly resources: readonly PlanResource[];
+  /** While it is `adding`: the resources that join it. */
+  readonly joining?: readonly PlanResource[];
 }
 
 /** A resource of a plan, with the strategy that isolates it and the reason for that one. */

@@ -55,6 +55,28 @@ export interface Browsable<Metadata extends PlainRecord = PlainRecord> {
   rename(ref: SandboxRef<Metadata>, from: string, to: string): Promise<void>;
 }
 
+/** The ability to take over work that programs did before the resource joined the plan. */
+export interface Receiving<Metadata extends PlainRecord = PlainRecord> {
+  /**
+   * Makes these changes, in this order, in a new sandbox. What they bring is below `folder`, which this
+   * process can open. After a failure the sandbox is removed.
+   */
+  takeOver(ref: SandboxRef<Metadata>, folder: string, entries: readonly TakenEntry[]): Promise<void>;
+}
+
+/** One change that a sandbox takes over. */
+export interface TakenEntry {
+  /** Inside the resource. */
+  readonly path: string;
+  /**
+   * `remove`: the entry is gone. `copy`: it is as at `from`, with everything in it. `folder`: it is a folder
+   * with the owner and mode of the one at `from`, and what is in it stays.
+   */
+  readonly change: "remove" | "copy" | "folder";
+  /** Where it is, below the folder. */
+  readonly from?: string;
+}
+
 /** A page of a folder. */
 export interface ListedPage {
   /** Only names that sort after this one. */

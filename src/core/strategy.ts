@@ -3,7 +3,7 @@ import type { Change, DiffView, TakeChange } from "./change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "./checkpoint.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
-import type { Browsable, Enterable, Probing, Queryable, Reachable } from "./strategy-abilities.ts";
+import type { Browsable, Enterable, Probing, Queryable, Reachable, Receiving } from "./strategy-abilities.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "./strategy-policies.ts";
 
 /**
@@ -48,6 +48,7 @@ export type SandboxStrategy<
 export interface SandboxMethods<Metadata extends PlainRecord, Prepared extends PlainRecord>
   extends Partial<Queryable<Metadata>>,
     Partial<Browsable<Metadata>>,
+    Partial<Receiving<Metadata>>,
     Partial<Reachable<Metadata>>,
     Partial<Enterable<Metadata>>,
     Partial<Probing> {

@@ -15,6 +15,8 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     resource: (resource) => checkedResource(resourceHandle(services, id, resource)),
     workspace: (resource) => workspaceHandle(services, id, resource),
     show: async () => await plans.show(id),
+    add: async (options) => await call("add", options, (rest) => plans.add(id, rest)),
+    scratch: async () => await services.scratch.list(id),
     exec: async (request) =>
       await call("exec", request, (rest) => services.exec(id, { ...rest, signal: operations.signal })),
     run: async (request) =>

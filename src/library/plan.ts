@@ -5,6 +5,7 @@ import type { SandboxRecord } from "../core/sandbox.ts";
 import type { PlanEvent } from "../core/values/plan-events.ts";
 import type { StatementResult } from "../core/values/query.ts";
 import type {
+  AddOptions,
   ApplyOptions,
   ApplyResult,
   Approval,
@@ -24,6 +25,7 @@ import type {
   ReviewRequest,
   ReviewRequestOptions,
 } from "../plans/plan-views.ts";
+import type { ScratchList } from "../plans/scratch/plan-scratch.ts";
 import type { CaptureRequest, CaptureResult } from "../run/capture.ts";
 import type { ExecRequest, ExecResult } from "../run/exec.ts";
 import type { SpawnedCommand, SpawnRequest } from "../run/spawn.ts";
@@ -71,6 +73,14 @@ export interface Plan extends ResourceHandle {
   workspace(resource?: string): Workspace;
   /** The present state of the plan, its resources and their sandboxes. */
   show(): Promise<PlanView>;
+
+  /**
+   * Takes more resources into the plan, all or none, with what its commands wrote there outside of the plan.
+   * No command may run in it.
+   */
+  add(options: AddOptions & CallOptions): Promise<PlanView>;
+  /** What the commands of the plan wrote outside of its resources. It never lands, and goes with the plan. */
+  scratch(): Promise<ScratchList>;
 
   /** Runs a command inside the sandboxes, each in the place of its original. */
   exec(request: ExecRequest): Promise<ExecResult>;

@@ -19,6 +19,7 @@ import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-ca
 import type { Limits } from "../core/values/limits.ts";
 import type { ListOptions, ReadRange } from "../plans/entries/entry-views.ts";
 import type {
+  AddOptions,
   ApplyOptions,
   ApproveOptions,
   CheckpointOptions,
@@ -144,6 +145,13 @@ const applyOptions = fields<ApplyOptions & CallOptions>({
   afterRestart: optional(truth),
 });
 
+const addOptions = fields<AddOptions & CallOptions>({
+  ...callFields,
+  resources: createFields.resources,
+  allowIrreversible: optional(truth),
+  withoutPaths: createFields.withoutPaths,
+});
+
 const approveOptions = fields<ApproveOptions>({
   digest: text,
   allow: optional(list(text)),
@@ -176,6 +184,8 @@ const planMethods: CheckedMethods<Plan> = {
     ["options", optional(fields<PatchOptions & CallOptions>({ ...diffFields, ...callFields, onDiff }))],
   ],
   apply: [["options", optional(applyOptions)]],
+  add: [["options", addOptions]],
+  scratch: [],
   approve: [["options", approveOptions]],
   requestReview: [["options", optional(fields<ReviewRequestOptions>({ message: optional(text) }))]],
   approval: [],

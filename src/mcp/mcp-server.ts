@@ -5,7 +5,7 @@ import { planCheckpoint, planDiff, planRestore } from "./tools/changes.ts";
 import { planExec } from "./tools/commands.ts";
 import { planRead, planSql, planWrite } from "./tools/files.ts";
 import { planApply, planRequestReview } from "./tools/landing.ts";
-import { planCreate, planList, planShow } from "./tools/plans.ts";
+import { planAdd, planCreate, planList, planShow } from "./tools/plans.ts";
 
 /**
  * Drydock for agents, by the Model Context Protocol. An agent works in plans and asks for a review; no tool
@@ -18,6 +18,7 @@ const INSTRUCTIONS =
 /** In the order in which clients list them, which stays the same. */
 const TOOLS: readonly Tool[] = [
   planCreate,
+  planAdd,
   planList,
   planShow,
   planExec,

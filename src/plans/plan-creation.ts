@@ -1,15 +1,14 @@
 import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
-import { UnsupportedError } from "../core/errors/errors.ts";
-import { boundariesOf, movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
-import type { SandboxRef } from "../core/sandbox.ts";
+import { boundariesOf, movePlan, type PlanRecord } from "../core/plan.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { PlanSecrets, Secrets } from "../sandboxes/remains/plan-secrets.ts";
 import { newId } from "../system/state/new-id.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
+import { makeSandboxes } from "./new-sandboxes.ts";
 import { assertLabels } from "./plan-labels.ts";
 import type { CreatePlanOptions, PlanView } from "./plan-views.ts";
 import type { StrategyChooser } from "./resources/choose-strategy.ts";
-import { assertName, type ResourceResolver } from "./resources/resources.ts";
+import { assertName, passwordsOf, type ResourceResolver } from "./resources/resources.ts";
 import { assertNotInPlace, restrictionOf } from "./resources/restrictions.ts";
 
 export interface PlanCreationParts {
@@ -51,7 +50,10 @@ export class PlanCreation {
       );
       try {
         secrets.keep(plan.id, passwords);
-        await this.#makeSandboxes(plan, options.withoutPaths !== true);
+        await makeSandboxes(session.sandboxes, plan, {
+          resources: boundariesOf(plan),
+          withPaths: options.withoutPaths !== true,
+        });
         const open: PlanRecord = { ...plan, state: movePlan(plan, "open") };
         const view = await descriptions.of(open);
         await session.store.write([{ put: "plan", record: open }], "durable");
@@ -77,9 +79,7 @@ export class PlanCreation {
     );
     const allowIrreversible = options.allowIrreversible === true;
     if (!allowIrreversible) await assertNotInPlace(session.sandboxes, resources);
-    const passwords = Object.fromEntries(
-      resolved.flatMap(({ resource, secret }) => (secret === undefined ? [] : [[resource.id, secret]])),
-    );
+    const passwords = passwordsOf(resolved);
     const plan: PlanRecord = {
       id,
       name: options.name ?? `${resources[0]?.resource.name ?? "plan"}-${id.slice(-6).toLowerCase()}`,
@@ -91,41 +91,5 @@ export class PlanCreation {
       resources,
     };
     return { plan, passwords };
-  }
-
-  /**
-   * Makes the sandboxes one after the other, but a transaction on a server, which mostly waits, at the same
-   * time. After a failure it begins no more, and lets those under way finish, so that they can be removed.
-   */
-  async #makeSandboxes(plan: PlanRecord, withPaths: boolean): Promise<void> {
-    const { sandboxes } = this.#parts.session;
-    const [held, others]: [PlanResource[], PlanResource[]] = [[], []];
-    for (const resource of boundariesOf(plan)) {
-      const { heldTransaction } = await sandboxes.capabilities(resource.strategy);
-      (heldTransaction ? held : others).push(resource);
-    }
-    let hasFailed = false;
-    const make = async (resources: readonly PlanResource[]) => {
-      for (const resource of resources) {
-        if (hasFailed) return;
-        const { ref } = await sandboxes.getOrCreate(plan, resource);
-        if (withPaths) await this.#makePath(ref);
-      }
-    };
-    const failing = (thrown: unknown) => {
-      hasFailed = true;
-      throw thrown;
-    };
-    const ends = await Promise.allSettled([held, others].map((resources) => make(resources).catch(failing)));
-    for (const end of ends) if (end.status === "rejected") throw end.reason;
-  }
-
-  /** Makes what programs need to find a sandbox, if its strategy can. */
-  async #makePath(ref: SandboxRef): Promise<void> {
-    try {
-      await this.#parts.session.sandboxes.strategy(ref.strategyName).path(ref);
-    } catch (thrown) {
-      if (!(thrown instanceof UnsupportedError) || thrown.code !== "NO_PATH") throw thrown;
-    }
   }
 }

@@ -137,6 +137,10 @@ export interface CreatePlanOptions {
   readonly withoutPaths?: boolean;
 }
 
+/** Resources that join an open plan. */
+export interface AddOptions
+  extends Pick<CreatePlanOptions, "resources" | "allowIrreversible" | "withoutPaths"> {}
+
 export interface ListPlansOptions {
   /** Also applied, undone and cancelled plans. */
   readonly all?: boolean;

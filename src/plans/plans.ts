@@ -23,9 +23,11 @@ import {
   planChanges,
 } from "./plan-changes.ts";
 import type { PlanCreation } from "./plan-creation.ts";
+import type { PlanJoining } from "./plan-joining.ts";
 import { hasLabels } from "./plan-labels.ts";
 import { noteSealed } from "./plan-log.ts";
 import type {
+  AddOptions,
   ApplyOptions,
   ApplyResult,
   Approval,
@@ -55,6 +57,8 @@ export interface PlansParts {
   readonly session: PlanSession;
   /** Loaded when a plan is made. */
   readonly creation: () => Promise<PlanCreation>;
+  /** Loaded when a resource joins a plan. */
+  readonly joining: () => Promise<PlanJoining>;
   readonly commit: AtomicCommit;
   readonly closing: PlanClosing;
   readonly descriptions: PlanDescriptions;
@@ -75,6 +79,13 @@ export class Plans {
   /** Makes a plan and its sandboxes, all or none. Checks everything before it makes anything. */
   async create(options: CreatePlanOptions): Promise<PlanView> {
     return await (await this.#parts.creation()).create(options);
+  }
+
+  /**
+   * Takes resources into an open plan, all or none, with what its commands wrote there outside of the plan.
+   */
+  async add(plan: string | undefined, options: AddOptions): Promise<PlanView> {
+    return await (await this.#parts.joining()).add(plan, options);
   }
 
   async list(options: ListPlansOptions = {}): Promise<readonly PlanView[]> {

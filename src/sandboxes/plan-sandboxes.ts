@@ -265,7 +265,7 @@ function pathInside({ within }: PlanResource, path: string): string {
 
 /** A plan that is over gets no new sandboxes: the remains of the old ones may be needed to undo it. */
 function assertInMaking(plan: PlanRecord): void {
-  if (plan.state === "creating" || plan.state === "open") return;
+  if (["creating", "adding", "open"].includes(plan.state)) return;
   throw new PlanStateError(plan, "open");
 }
 

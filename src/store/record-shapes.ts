@@ -134,6 +134,7 @@ export const planShape = object<PlanRecord>({
   message: optional(text),
   labels: optional(record(text)),
   resources: list(planResource),
+  joining: optional(list(planResource)),
 });
 
 export const sandboxShape = object<SandboxRecord>({

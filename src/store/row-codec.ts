@@ -67,6 +67,8 @@ export function statementFor(change: StoreChange): BoundStatement {
   if ("put" in change) return put(TABLES[change.put] as Table<Put["record"]>, change.record);
   if (change.drop === "intents")
     return { sql: "DELETE FROM intents WHERE sandbox_id = ?", values: [columnText(change.sandboxId)] };
+  if (change.drop === "sandbox")
+    return { sql: "DELETE FROM sandboxes WHERE id = ?", values: [columnText(change.sandboxId)] };
   return { sql: "DELETE FROM checkpoints WHERE id = ?", values: [columnText(change.id)] };
 }
 

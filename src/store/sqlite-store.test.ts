@@ -279,7 +279,7 @@ describe("records of the store", () => {
     );
   });
 
-  it("has unfinished work for every unfinished transaction, PENDING sandbox, plan that is being made, restored or closed and checkpoint that is not just kept, and for nothing else", async () => {
+  it("has unfinished work for every unfinished transaction, PENDING sandbox, plan that is being made, extended, restored or closed and checkpoint that is not just kept, and for nothing else", async () => {
     const unfinished: readonly string[] = [
       "preparing",
       "landing",
@@ -288,6 +288,7 @@ describe("records of the store", () => {
       "in-doubt",
       "PENDING",
       "creating",
+      "adding",
       "restoring",
       "closing",
       "saving",

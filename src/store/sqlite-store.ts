@@ -31,7 +31,7 @@ import type {
  * indexes.
  */
 const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled', 'abandoned')";
-const PLAN_IS_UNFINISHED = "state IN ('creating', 'restoring', 'closing')";
+const PLAN_IS_UNFINISHED = "state IN ('creating', 'adding', 'restoring', 'closing')";
 const SANDBOX_IS_LIVE = "state <> 'CLEANED_UP'";
 const TRANSACTION_IS_UNFINISHED = "phase NOT IN ('done', 'aborted')";
 

@@ -25,8 +25,8 @@ export interface Store {
   /** The ids of plans with a landing that was not undone, the latest landing first. */
   landedPlanIds(): Promise<readonly string[]>;
   /**
-   * Plans that are being made, restored or closed, or that have a PENDING sandbox or a checkpoint that is not
-   * `saved`; oldest first.
+   * Plans that are being made, extended, restored or closed, or that have a PENDING sandbox or a checkpoint
+   * that is not `saved`; oldest first.
    */
   unfinishedPlans(): Promise<readonly PlanRecord[]>;
 
@@ -46,8 +46,8 @@ export interface Store {
    */
   undoRecords(finishedBefore: string): Promise<readonly TransactionRecord[]>;
   /**
-   * Whether a start has work: unfinished transactions, PENDING sandboxes, plans that are being made, restored
-   * or closed, checkpoints that are not `saved`. Cheap.
+   * Whether a start has work: unfinished transactions, PENDING sandboxes, plans that are being made,
+   * extended, restored or closed, checkpoints that are not `saved`. Cheap.
    */
   hasUnfinishedWork(): Promise<boolean>;
 
@@ -96,6 +96,7 @@ export type StoreChange =
   | { readonly put: "history"; readonly record: HistoryEntry }
   | { readonly put: "checkpoint"; readonly record: CheckpointRecord }
   | { readonly drop: "intents"; readonly sandboxId: string }
+  | { readonly drop: "sandbox"; readonly sandboxId: string }
   | { readonly drop: "checkpoint"; readonly id: string };
 
 /** A place in the world that a sandbox has, or was about to have. */

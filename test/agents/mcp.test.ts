@@ -8,6 +8,7 @@ import { CLIENTS, McpClient } from "./mcp-client.ts";
 
 const TOOLS = [
   "plan_create",
+  "plan_add",
   "plan_list",
   "plan_show",
   "plan_exec",

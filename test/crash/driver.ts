@@ -52,6 +52,8 @@ async function operate(drydock: Services): Promise<unknown> {
         resources: request.resources ?? [],
         allowIrreversible: true,
       });
+    case "add":
+      return await plans.add(request.plan, { resources: request.resources?.slice(1) ?? [] });
     case "write":
       return await plans.write(
         request.plan,

@@ -11,6 +11,7 @@ import type { SandboxCall } from "./sandbox-calls.ts";
 export interface DriverRequest {
   readonly operation:
     | "create"
+    | "add"
     | "write"
     | "apply"
     | "undo"

@@ -65,7 +65,7 @@ export interface OriginalPlace {
 
 export const PLAN = "crash";
 const OWN_NAME = /^\.drydock-/;
-const KNOWN_FOLDERS = ["sandboxes", "owners", "restored"];
+const KNOWN_FOLDERS = ["sandboxes", "owners", "restored", "runs"];
 
 interface Original {
   readonly location: string;

@@ -47,6 +47,7 @@ describe("what the command line says of itself and the machine", () => {
     );
     assert.deepEqual(commands, [
       "create",
+      "add",
       "list",
       "show",
       "exec",

@@ -66,7 +66,7 @@ const TAKE_NOTHING = [
     "plan.cancel",
     "plan.checkpoints",
   ],
-  ...["plan.approval", "plan.log", "plan.abandon", "resource.path", "resource.sandbox"],
+  ...["plan.approval", "plan.scratch", "plan.log", "plan.abandon", "resource.path", "resource.sandbox"],
 ];
 
 /** A Drydock with one plan in it. */

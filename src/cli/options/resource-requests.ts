@@ -6,7 +6,8 @@ import type { ResourceRequest } from "../../plans/plan-views.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { parseResourceOption } from "./resource-option.ts";
 
-const HELP = `
+/** What a resource is, for the help of a command. */
+export const RESOURCE_HELP = `
 A resource is [NAME=]LOCATION[,type=TYPE][,strategy=STRATEGY][,from=START], or the name of one that drydock.yaml declares.
   type      detected if not given: ${BUILT_IN_RESOURCE_TYPES.join(", ")}
   strategy  the strongest that works if not given: ${BUILT_IN_STRATEGY_NAMES.join(", ")}
@@ -20,7 +21,16 @@ export function addResourceOption(command: Command): Command {
       "what the plan may change, repeatable; default: the current folder, or the git checkout around it",
       collect,
     )
-    .addHelpText("after", HELP);
+    .addHelpText("after", RESOURCE_HELP);
+}
+
+/** Adds the repeatable option `--add` to a command. */
+export function addAddOption(command: Command): Command {
+  return command.option(
+    "--add <resource>",
+    "another resource for the plan, as for 'plan add', repeatable",
+    collect,
+  );
 }
 
 /** The resources that were given. */

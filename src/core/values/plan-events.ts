@@ -23,6 +23,9 @@ type AtCheckpoint = { readonly checkpoint: string; readonly label?: string };
  */
 export type EventDetails = {
   created: { readonly name: string };
+  /** Resources joined the plan; or they could not, and nothing of that remains. */
+  added: { readonly resource: string };
+  "not added": { readonly resource: string };
   "exec started": { readonly exec: string; readonly command: string };
   /** A command has ended. `exec` is that of its start. */
   executed: {

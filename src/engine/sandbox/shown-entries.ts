@@ -16,7 +16,7 @@ import { closeFile } from "../../system/calls/handles.ts";
 import { readPart } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
-import { copyEntry } from "../tree/copy-tree.ts";
+import { type CopyOptions, copyEntry } from "../tree/copy-tree.ts";
 import { moveEntry } from "../tree/move-entry.ts";
 import type { NamedEntry } from "../tree/named-entry.ts";
 import { removeTree } from "../tree/remove-tree.ts";
@@ -41,9 +41,17 @@ export interface ShownEntries {
   makeFolder(path: string): void;
   /** Removes an entry that is there, with everything in it. */
   remove(path: string): void;
+  /** Puts a copy of an entry at a path at which nothing is, and makes missing folders above that. */
+  bring(path: string, from: NamedEntry): void;
   /** Gives an entry that is there a path at which nothing is, and makes missing folders above that. */
   rename(from: string, to: string): void;
 }
+
+/** A copy of an entry of an upper layer: without what says something about a lower one. */
+export const BROUGHT: CopyOptions = {
+  data: "share",
+  filter: (_path, { kind, rdev }) => !(kind === "device" && rdev === "0:0"),
+};
 
 /** The entries of a plain folder: a copy, a worktree, or a mounted sandbox. */
 export class FolderEntries implements ShownEntries {
@@ -75,6 +83,12 @@ export class FolderEntries implements ShownEntries {
   remove(path: string): void {
     using parent = this.#tree.openBelow(parentPath(path));
     removeTree(POINTS.remove, parent, baseName(path));
+  }
+
+  bring(path: string, from: NamedEntry): void {
+    makeFolders(this.#tree, parentPath(path));
+    using target = this.#tree.openBelow(parentPath(path));
+    runAtOnce(copyEntry(from, { folder: target, name: baseName(path) }, BROUGHT));
   }
 
   rename(from: string, to: string): void {

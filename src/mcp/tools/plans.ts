@@ -4,28 +4,38 @@ import { tool } from "../tool.ts";
 
 const MOST_PLANS = 50;
 
+const resourceShape = z.object({
+  location: z.string().describe("A path, or the URL of a database."),
+  name: z.string().exactOptional(),
+  type: z.string().exactOptional().describe("Default: found out from the location."),
+  strategy: z.string().exactOptional().describe("Default: the strongest that works here."),
+});
+
 export const planCreate = tool({
   name: "plan_create",
   title: "Make a plan",
   description:
     "Makes a plan: an isolated copy of folders, files, git checkouts or databases to work in. The originals stay as they are until a person approves the plan and it is applied. Use the other plan_ tools to work in it.",
   input: z.object({
-    resources: z
-      .array(
-        z.object({
-          location: z.string().describe("A path, or the URL of a database."),
-          name: z.string().exactOptional(),
-          type: z.string().exactOptional().describe("Default: found out from the location."),
-          strategy: z.string().exactOptional().describe("Default: the strongest that works here."),
-        }),
-      )
-      .min(1),
+    resources: z.array(resourceShape).min(1),
     name: z.string().optional().describe("A name for people, such as what the plan is for."),
   }),
   output: planShape,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   call: async ({ resources, name }, { services }) =>
     await services.plans.create({ resources, ...(name !== undefined && { name }) }),
+});
+
+export const planAdd = tool({
+  name: "plan_add",
+  title: "Add a resource to a plan",
+  description:
+    "Takes another folder, file, checkout or database into an open plan, with what commands of the plan wrote there. Use it when a command wrote outside of the plan and that belongs to the work.",
+  input: z.object({ plan: planArgument, resource: resourceShape }),
+  output: planShape,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  call: async ({ plan, resource }, context) =>
+    await context.services.plans.add(await context.planOf(plan), { resources: [resource] }),
 });
 
 export const planList = tool({

@@ -42,19 +42,21 @@ export class StrategyChooser {
   }
 
   /**
-   * The strategies of all resources of a new plan; a resource that shares the sandbox of another shares its
-   * strategy.
+   * The strategies of all resources of a new plan, or of those that join one with `known` resources; a
+   * resource that shares the sandbox of another shares its strategy.
    */
   async chooseAll(
     resolved: readonly ContainedResource[],
     restriction: (resource: Resource) => Pick<PlanResource, "may">,
+    known: readonly PlanResource[] = [],
   ): Promise<readonly PlanResource[]> {
-    const chosen = new Map<string, ChosenStrategy>();
+    const chosen = new Map<string, ChosenStrategy>(known.map((item) => [item.resource.id, item]));
     for (const { resource, wanted, within } of resolved)
       if (within === undefined) chosen.set(resource.id, await this.choose(resource, wanted));
     return resolved.map(({ resource, within }) => {
       const choice = chosen.get(within?.resourceId ?? resource.id) as ChosenStrategy;
-      const around = resolved.find((other) => other.resource.id === within?.resourceId)?.resource.name;
+      const around = [...known, ...resolved].find((other) => other.resource.id === within?.resourceId)
+        ?.resource.name;
       const why = around === undefined ? choice.why : this.#whyShared(resource, choice.strategy, around);
       return {
         resource,

@@ -2,14 +2,18 @@ import { strategyInForce } from "../../config/inline-strategies.ts";
 import { type DeclaredResource, RESOURCE_STARTS, type Settings } from "../../config/settings.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import { baseName, bytesFromPath, displayPath } from "../../core/paths/byte-path.ts";
+import type { PlanResource } from "../../core/plan.ts";
 import { BUILT_IN_RESOURCE_TYPES, type Resource } from "../../core/resource/resource.ts";
 import type { ResourceType, ResourceTypes } from "../../core/resource/resource-types.ts";
 import { splitSecret } from "../../core/resource/secret-url.ts";
+import type { Secrets } from "../../sandboxes/remains/plan-secrets.ts";
 import { factsOfPath, firstBytes, realPathOf } from "../../system/data/locations.ts";
 import { newId } from "../../system/state/new-id.ts";
 import type { ResourceRequest } from "../plan-views.ts";
 import { type ContainedResource, contained, type ResolvedResource } from "./containment.ts";
 import { withRepositories } from "./outside-repositories.ts";
+
+type StrategyFor = (item: ResolvedResource) => Promise<string>;
 
 const LONGEST_PATH = 4000;
 const SQLITE_MAGIC = "SQLite format 3\0";
@@ -46,10 +50,20 @@ export class ResourceResolver {
   /** `strategyFor` says which strategy a resource would get. */
   async resolveAll(
     requests: readonly ResourceRequest[],
-    strategyFor: (item: ResolvedResource) => Promise<string>,
+    strategyFor: StrategyFor,
   ): Promise<readonly ContainedResource[]> {
+    const resolved = await this.resolve(requests, strategyFor);
+    assertDistinct(resolved.map(({ resource }) => resource));
+    return contained(resolved, this.#types);
+  }
+
+  /** Resolves resources, with the repositories that belong to them, without looking at how they overlap. */
+  async resolve(
+    requests: readonly ResourceRequest[],
+    strategyFor: StrategyFor,
+  ): Promise<readonly ResolvedResource[]> {
     if (requests.length === 0)
-      throw new UsageError("A plan needs at least one resource.", { code: "NO_RESOURCE" });
+      throw new UsageError("No resource is named, and one is needed.", { code: "NO_RESOURCE" });
     const resolved = await withRepositories(
       requests.map((request) => this.#resolve(request)),
       strategyFor,
@@ -57,8 +71,23 @@ export class ResourceResolver {
     );
     for (const { resource } of resolved)
       if (resource.location.startsWith("/")) this.#assertSafe(resource.location, resource.location);
-    assertDistinct(resolved.map(({ resource }) => resource));
-    return contained(resolved, this.#types);
+    return resolved;
+  }
+
+  /** Resources that join these of a plan. Refuses what would change the sandbox of one of these. */
+  joined(known: readonly PlanResource[], added: readonly ResolvedResource[]): readonly ContainedResource[] {
+    const ids = new Set(added.map(({ resource }) => resource.id));
+    const before = known.map(({ resource, strategy }) => ({
+      resource,
+      wanted: { strategy, by: "the plan has it" },
+    }));
+    assertDistinct([...before, ...added].map(({ resource }) => resource));
+    for (const { resource } of known)
+      if (added.some((other) => isInside(resource.location, other.resource.location)))
+        throw overlapOf(resource);
+    const all = contained([...before, ...added], this.#types);
+    for (const item of all.filter(({ resource }) => !ids.has(resource.id))) assertAsBefore(item, known);
+    return all.filter(({ resource }) => ids.has(resource.id));
   }
 
   #resolve(request: ResourceRequest): ResolvedResource {
@@ -238,6 +267,26 @@ function defaultName(location: string): string {
   return database || host || location;
 }
 
+/** A sandbox that was made already can't take another one's place, or leave out more. */
+function assertAsBefore({ resource, within }: ContainedResource, known: readonly PlanResource[]): void {
+  const before = known.find((item) => item.resource.id === resource.id);
+  const isSame =
+    before?.within?.resourceId === within?.resourceId &&
+    listOf(before?.resource.properties["without"]) === listOf(resource.properties["without"]);
+  if (!isSame) throw overlapOf(resource);
+}
+
+function overlapOf({ name }: Resource): UsageError {
+  return new UsageError(
+    `${name} is in the plan already, with a sandbox of its own, and overlaps what is to be added.`,
+    { hint: "Make a plan over both from the start.", code: "OVERLAP" },
+  );
+}
+
+function listOf(paths: unknown): string {
+  return JSON.stringify(paths ?? []);
+}
+
 /** Names go into messages, environment variables and tables. */
 export function assertName(name: string): void {
   if (name.trim() === "")
@@ -271,4 +320,11 @@ function assertDistinct(resources: readonly Resource[]): void {
       }
     }
   }
+}
+
+/** The passwords from the URLs of resources. */
+export function passwordsOf(resolved: readonly ResolvedResource[]): Secrets {
+  return Object.fromEntries(
+    resolved.flatMap(({ resource, secret }) => (secret === undefined ? [] : [[resource.id, secret]])),
+  );
 }

@@ -97,6 +97,15 @@ export class PlanAccess {
     });
   }
 
+  /** Takes resources into a plan. Nothing may land in their originals meanwhile. */
+  async extending<T>(key: string, added: PlanRecord["resources"], action: Action<T>): Promise<T> {
+    const { id, name } = await this.find(key);
+    const keys = claimsToMake({ id, resources: added });
+    return await this.#claims.holding(keys, `The plan ${name} or one of the originals`, async (owner) =>
+      action(await this.find(id), owner),
+    );
+  }
+
   /** Makes a plan. Nothing may land in an original during the copy, or the copy would be a mix. */
   async making<T>(plan: PlanRecord, action: () => Promise<T>): Promise<T> {
     this.#operations.knows(plan);

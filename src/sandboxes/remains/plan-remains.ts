@@ -41,6 +41,11 @@ export class PlanRemains {
     return Object.keys(this.#secrets.of(planId)).length > 0;
   }
 
+  /** Removes the passwords of these resources. */
+  forgetSecrets(planId: string, resourceIds: readonly string[]): void {
+    if (this.hasSecrets(planId)) this.#secrets.without(planId, resourceIds);
+  }
+
   /**
    * Removes what a plan no longer needs. The caller holds its claim, because a command might be about to use
    * it.

@@ -38,6 +38,13 @@ export class PlanSecrets {
     writeWhole(POINTS.write, folder, planId, Buffer.from(JSON.stringify(secrets)), "durable");
   }
 
+  /** Keeps only the passwords of the other resources. */
+  without(planId: string, resourceIds: readonly string[]): void {
+    const kept = Object.entries(this.of(planId)).filter(([id]) => !resourceIds.includes(id));
+    if (kept.length === 0) this.forget(planId);
+    else this.keep(planId, Object.fromEntries(kept));
+  }
+
   of(planId: string): Secrets {
     const file = readTextFile(this.#file(planId), LARGEST);
     return (file === undefined ? undefined : parsed<Secrets>(file.bytes)) ?? {};

@@ -104,6 +104,7 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   makeFolder: { takesPath: true, missing: hasNoEntries },
   remove: { takesPath: true, missing: hasNoEntries },
   rename: { takesPath: "two", missing: hasNoEntries },
+  takeOver: { missing: takesNothingOver },
   discardCheckpoint: { anyVersion: true },
   path: {},
   enter: { nothing: viewOfPath },
@@ -154,6 +155,12 @@ function hasNoEntries(): never {
   throw new UsageError("The entries of this sandbox can't be worked on one by one.", {
     hint: "It is a database, or its strategy can't do this: use statements, read and write, or its path.",
     code: "NO_ENTRIES",
+  });
+}
+
+function takesNothingOver(): never {
+  throw new UnsupportedError("What commands wrote there can't be taken over: the strategy can't do that.", {
+    hint: "Choose a strategy of folders, such as overlay or filesystem_copy, or add the folder around it.",
   });
 }
 

@@ -2,7 +2,7 @@ import type { Change } from "../../core/change.ts";
 import { ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Entry } from "../../core/resource/entry.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type { Browsable, ListedPage } from "../../core/strategy-abilities.ts";
+import type { Browsable, ListedPage, Receiving, TakenEntry } from "../../core/strategy-abilities.ts";
 import {
   contentPart,
   entriesIn,
@@ -12,8 +12,10 @@ import {
   renameEntry,
   type ShownEntries,
 } from "../../engine/sandbox/shown-entries.ts";
+import { takeEntry } from "../../engine/sandbox/taken-entries.ts";
 import type { FileContent } from "../../engine/sandbox/writing.ts";
 import { factsOfOpen } from "../../system/calls/facts.ts";
+import { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
 import { openSpooled } from "../../system/data/spooled-file.ts";
 
@@ -36,7 +38,7 @@ export type BrowseSandbox = <T>(
 type WriteContent = (ref: SandboxRef, path: string, content: FileContent) => Promise<Change>;
 
 /** The work on single entries, for every strategy that has a tree. */
-export class Browsing implements Browsable {
+export class Browsing implements Browsable, Receiving {
   readonly #browse: BrowseSandbox;
   readonly #write: WriteContent;
 
@@ -78,6 +80,14 @@ export class Browsing implements Browsable {
 
   async remove(ref: SandboxRef, path: string): Promise<void> {
     await this.#browse(ref, "change", ({ entries, inside }) => removeEntry(entries, inside(path)));
+  }
+
+  async takeOver(ref: SandboxRef, folder: string, taken: readonly TakenEntry[]): Promise<void> {
+    using source = Folder.open(folder);
+    await this.#browse(ref, "change", ({ entries, inside, isHidden }) => {
+      for (const entry of taken)
+        if (!isHidden(entry.path)) takeEntry(entries, source, inside(entry.path), entry);
+    });
   }
 
   async rename(ref: SandboxRef, from: string, to: string): Promise<void> {

@@ -88,6 +88,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
   readonly makeFolder: Browsing["makeFolder"] = (...given) => this.#browsing.makeFolder(...given);
   readonly remove: Browsing["remove"] = (...given) => this.#browsing.remove(...given);
   readonly rename: Browsing["rename"] = (...given) => this.#browsing.rename(...given);
+  readonly takeOver: Browsing["takeOver"] = (...given) => this.#browsing.takeOver(...given);
 
   constructor(context: StrategyContext, name: string, capabilities: TwoPhaseCapabilities) {
     super(context);

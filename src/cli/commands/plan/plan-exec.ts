@@ -14,11 +14,13 @@ import {
   type RequestOptions,
 } from "../../options/command-options.ts";
 import { argumentsBefore, innerCommand } from "../../options/inner-command.ts";
+import { addAddOption, resourceRequests } from "../../options/resource-requests.ts";
 import { scratchLines } from "../../render/plan/outside-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
 import { startLauncher } from "../../start-launcher.ts";
 
 interface ExecOptions extends CommandOptions {
+  readonly add?: readonly string[];
   readonly maxOutput?: number;
 }
 
@@ -28,7 +30,7 @@ export function define(command: Command, context: CommandContext): void {
     .usage("[options] [PLAN] -- COMMAND…")
     .argument("[PLAN...]", "id of the plan, the beginning of it, or its name; default: the only open plan")
     .option("--max-output <size>", "with --json: how much to keep of each output (default: 1m)", parseSize);
-  addCommandOptions(command, "where the command starts").action(
+  addAddOption(addCommandOptions(command, "where the command starts")).action(
     async (given: readonly string[], options: ExecOptions) => {
       const inner = innerCommand(command, "drydock plan exec PLAN");
       const [plan, ...others] = argumentsBefore(given, inner);
@@ -40,6 +42,9 @@ export function define(command: Command, context: CommandContext): void {
         ...(cwd !== undefined && { cwd }),
         ...commandRequest(context, options),
       };
+      const resources = resourceRequests(options.add ?? [], context.cwd);
+      if (resources.length > 0)
+        await openToChange(context, plan, (drydock) => drydock.plans.add(plan, { resources }));
       const result = context.options.json
         ? await captured(context, plan, request, options.maxOutput)
         : await shown(context, plan, request);

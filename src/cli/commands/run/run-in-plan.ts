@@ -17,7 +17,7 @@ import {
   givenFolder,
 } from "../../options/command-options.ts";
 import { addLabelOption } from "../../options/label-option.ts";
-import { addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
+import { addAddOption, addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
 import { findingLines, outcomeLines } from "../../render/plan/run-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
 import { startLauncher } from "../../start-launcher.ts";
@@ -26,6 +26,7 @@ import { decide, type EndOptions } from "./decision.ts";
 /** The options of `run` and `shell`. */
 export interface RunOptions extends CommandOptions, EndOptions {
   readonly resource?: readonly string[];
+  readonly add?: readonly string[];
   readonly name?: string;
   readonly label?: PlanLabels;
   readonly stat?: number;
@@ -34,7 +35,7 @@ export interface RunOptions extends CommandOptions, EndOptions {
 }
 
 export function addRunOptions(command: Command): Command {
-  addLabelOption(addResourceOption(command))
+  addLabelOption(addAddOption(addResourceOption(command)))
     .option("--name <name>", "name of the plan")
     .addOption(
       new Option("--apply", "land the changes if the command succeeds").conflicts(["discard", "keep"]),
@@ -81,10 +82,11 @@ export async function runInPlan(
   const { resource: given, name, label: labels, allow, allowIrreversible = false } = options;
   const folder = givenFolder(context, options);
   if (folder !== undefined) await context.enter(folder);
-  const resources =
+  const first =
     given === undefined
       ? [currentFolder(context.cwd, context.environment["HOME"])]
       : resourceRequests(given, context.cwd);
+  const resources = [...first, ...resourceRequests(options.add ?? [], context.cwd)];
   const request = commandRequest(context, options);
   using _ = await startLauncher(context, request);
   await openToChange(context, undefined, async (drydock, signal, interruption) => {

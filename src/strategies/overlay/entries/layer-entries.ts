@@ -1,5 +1,5 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
-import type { ShownEntries } from "../../../engine/sandbox/shown-entries.ts";
+import { BROUGHT, type ShownEntries } from "../../../engine/sandbox/shown-entries.ts";
 import { notThere } from "../../../engine/sandbox/writing.ts";
 import { copyEntry } from "../../../engine/tree/copy-tree.ts";
 import { assertNotTooDeep } from "../../../engine/tree/depth-limit.ts";
@@ -75,6 +75,16 @@ export class LayerEntries implements ShownEntries {
   remove(path: string): void {
     const { upper, lower, writer } = this.#layers;
     writer.inFolder({ upper, lower }, path, (parents) => this.#hide(parents, baseName(path)));
+  }
+
+  bring(path: string, from: NamedEntry): void {
+    const { scratch, marks } = this.#layers;
+    const aside = asideName();
+    runAtOnce(copyEntry(from, { folder: scratch, name: aside }, BROUGHT));
+    // It hides what the lower layer has at its path.
+    if (scratch.facts(aside)?.kind === "directory")
+      writeXattrs(POINTS.metadata, scratch, aside, marks.opaque, {});
+    this.#place(aside, path);
   }
 
   rename(from: string, to: string): void {

@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { statListed } from "../src/system/calls/facts.ts";
 import { Folder } from "../src/system/calls/folder.ts";
+import { readNames } from "../src/system/calls/listing.ts";
 import { syncfs } from "../src/system/calls/native.ts";
 import { failpoint } from "../src/system/failpoints.ts";
 import { flushPlace, type Side } from "./measure.ts";
@@ -16,11 +18,19 @@ const MOVE = failpoint("bench.move");
 export const LANDING_FLUSHES =
   "four flushes where the floor has two (begun, staged, decided, landed), the comparison and the checks";
 
+/** The floor, for the table. */
+export const FLOOR = "looks, 2 syncfs, renames";
+
 /**
- * What nothing durable can beat: one flush, the exchanges alone, one flush. Of files that are new: moves
- * instead of exchanges.
+ * What nothing safe can beat, in a process that runs already: one look at each name of both sides, one flush,
+ * one rename for each file, one flush. A file that is new is moved in; otherwise it is exchanged with what is
+ * there, and what came out is looked at.
+ *
+ * The looks are part of the floor because no apply is right without them. Without a look at the sandbox it
+ * does not know what changed. Without a look at the original it overwrites what another writer changed since.
+ * And a writer may be quicker than the rename, so only a look at what came out says whether that is kept.
  */
-export function renamesAlone(path: string, count: number, files: "changed" | "new" = "changed"): Side {
+export function safeRenames(path: string, count: number, files: "changed" | "new" = "changed"): Side {
   const original = join(path, "floor");
   const slots = join(path, "floor-slots");
   let folders: readonly Folder[] = [];
@@ -39,11 +49,16 @@ export function renamesAlone(path: string, count: number, files: "changed" | "ne
     },
     run: async () => {
       using staged = Folder.open(slots);
+      for (const folder of new Set(folders)) lookAtNames(folder);
+      lookAtNames(staged);
       await syncfs(staged.fd, slots);
       for (let at = 0; at < count; at += 1) {
         const [folder, name] = [folders[at] as Folder, names[at] as string];
         if (files === "new") staged.move(MOVE, String(at), folder, name);
-        else staged.exchange(EXCHANGE, String(at), folder, name);
+        else {
+          staged.exchange(EXCHANGE, String(at), folder, name);
+          staged.facts(String(at));
+        }
       }
       await syncfs(staged.fd, slots);
     },
@@ -52,6 +67,12 @@ export function renamesAlone(path: string, count: number, files: "changed" | "ne
       removeAll(original, slots);
     },
   };
+}
+
+function lookAtNames(folder: Folder): void {
+  readNames(folder, (_, pointer) => {
+    statListed(folder, pointer);
+  });
 }
 
 export function oldContent(at: number): Buffer {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openServices } from "../src/runtime.ts";
 import { answer, compare, type Row } from "./answer.ts";
-import { newContent, oldContent, PER_FOLDER, removeAll, renamesAlone } from "./floor.ts";
+import { FLOOR, newContent, oldContent, PER_FOLDER, removeAll, safeRenames } from "./floor.ts";
 import { alternate, flushPlace, runProgram, type Side } from "./measure.ts";
 import { imageOrFolder, type Place, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
@@ -14,10 +14,10 @@ import { makeTree } from "./trees.ts";
  * The goals, and why they are what they are:
  * - A diff takes at most 3 times as long as its floor, to hash every file that it has to read. It also walks
  *   both trees, compares metadata and starts a process of Node.
- * - An apply takes at most 3 times as long as its floor: one flush, the renames alone, one flush. It has to
- *   rename each file twice, because a file waits in a slot between the decision and the landing, and it looks
- *   at each file before and after each rename, because other writers may be at work. New content waits as
- *   unwritten pages in both.
+ * - An apply takes at most 3 times as long as its floor (floor.ts), which looks at both sides and renames
+ *   each file once. It also starts a process of Node, asks for each file whether a process still writes to
+ *   it, and renames it twice, because a file waits in a slot between the decision and the landing. New
+ *   content waits as unwritten pages in both.
  * - Either takes at most 150 MB, whatever the number of changes. A bare Node takes about 45 of these, which
  *   is the floor, and Drydock with nothing to do about 65; the garbage that Node lets wait takes the most of
  *   the rest. So the memory is asked for once more with three times as many new files: changes are in a file
@@ -112,12 +112,12 @@ for (const kind of [
     diff: work.command("diff", "--name-only"),
     hashes: work.hashes(),
     apply: work.command("apply"),
-    renames: renamesAlone(place.path, kind.count, kind.files),
+    renames: safeRenames(place.path, kind.count, kind.files),
   });
   rows.push(
     compare(`diff of ${kind.what} (${place.label})`, diff, "sha256sum of both sides", hashes, { atMost: 3 }),
   );
-  rows.push(compare(`apply of ${kind.what}`, apply, "2 syncfs+renames", renames, { atMost: 3 }));
+  rows.push(compare(`apply of ${kind.what}`, apply, FLOOR, renames, { atMost: 3 }));
   memoryRows(kind.what);
 }
 const many = new LargeWork(place, MANY, "new");

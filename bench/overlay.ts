@@ -5,7 +5,15 @@ import { Folder } from "../src/system/calls/folder.ts";
 import { mountByDescriptors } from "../src/system/mount/overlay-mount.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { openDurableStore } from "./durable-store.ts";
-import { LANDING_FLUSHES, newContent, oldContent, PER_FOLDER, removeAll, renamesAlone } from "./floor.ts";
+import {
+  FLOOR,
+  LANDING_FLUSHES,
+  newContent,
+  oldContent,
+  PER_FOLDER,
+  removeAll,
+  safeRenames,
+} from "./floor.ts";
 import { alternate, flushPlace, runProgram, type Side } from "./measure.ts";
 import { imageOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
@@ -60,10 +68,10 @@ for (const size of [1_000, 10_000, 100_000]) {
   );
   const land = await alternate(9, {
     ours: apply(original, changed),
-    floor: renamesAlone(place.path, CHANGED),
+    floor: safeRenames(place.path, CHANGED),
   });
   rows.push(
-    compare(`  apply of ${CHANGED} changes`, land.ours, "2 syncfs+exchanges", land.floor, {
+    compare(`  apply of ${CHANGED} changes`, land.ours, FLOOR, land.floor, {
       atMost: 3,
       beyond: `${LANDING_FLUSHES}, one more flush (what leaves the layer), and ending the mount`,
     }),

@@ -12,7 +12,7 @@ import { readNames } from "../src/system/calls/listing.ts";
 import { failpoint } from "../src/system/failpoints.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { openDurableStore } from "./durable-store.ts";
-import { newContent, oldContent, PER_FOLDER, renamesAlone } from "./floor.ts";
+import { FLOOR, newContent, oldContent, PER_FOLDER, safeRenames } from "./floor.ts";
 import { alternate, flushPlace, runProgram, type Side } from "./measure.ts";
 import { imageOf, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
@@ -55,10 +55,8 @@ async function ask(path: string): Promise<void> {
     );
     const look = await alternate(9, { ours: diff(original, changed), walk: walk(original) });
     rows.push(compare(`  diff of ${CHANGED} changes`, look.ours, "one walk", look.walk, undefined));
-    const land = await alternate(9, { ours: apply(original, changed), floor: renamesAlone(path, CHANGED) });
-    rows.push(
-      compare(`  apply of ${CHANGED} changes`, land.ours, "2 syncfs+exchanges", land.floor, undefined),
-    );
+    const land = await alternate(9, { ours: apply(original, changed), floor: safeRenames(path, CHANGED) });
+    rows.push(compare(`  apply of ${CHANGED} changes`, land.ours, FLOOR, land.floor, undefined));
   }
   store.close();
   await drydock.close();

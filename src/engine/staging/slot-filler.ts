@@ -47,6 +47,7 @@ export class SlotFiller implements Disposable {
   readonly #parents: OpenParent;
   readonly #links: LinkMap = new Map();
   #hasMovedFolders = false;
+  #hasUnsettled = false;
 
   constructor(input: StagingInput, slots: Slots, writer: EntriesWriter) {
     this.#input = input;
@@ -64,11 +65,13 @@ export class SlotFiller implements Disposable {
     if (plan.method === "copy") this.#copy(checked, plan);
     else this.#take(checked);
     this.#hasMovedFolders ||= plan.method === "move" && entry.after?.kind === "directory";
-    if (!isSettledLater(entry)) this.#settle({ checked, plan }, this.#factsIn(slot, checked), () => false);
+    if (isSettledLater(entry)) this.#hasUnsettled = true;
+    else this.#settle({ checked, plan }, this.#factsIn(slot, checked), () => false);
   }
 
   /** Called with all entries when all slots are filled. */
   finish(entries: Iterable<CheckedEntry>, planOf: (checked: CheckedEntry) => StagingPlan): void {
+    if (!this.#hasUnsettled) return;
     const held = this.#hasMovedFolders ? folderHolders(this.#slots.path).map(({ path }) => path) : [];
     for (const checked of entries) {
       const { entry, slot } = checked;

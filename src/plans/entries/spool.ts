@@ -2,8 +2,7 @@ import { InterruptedError, UnsupportedError } from "../../core/errors/errors.ts"
 import type { Operations } from "../../sandboxes/access/operations.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
-import { writeBytes } from "../../system/data/file-data.ts";
-import { readSpooled } from "../../system/data/spooled-file.ts";
+import { readSpooled, writeBytes } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";
 
 const POINTS = { make: failpoint("spool.make"), data: failpoint("spool.data") };

@@ -17,7 +17,7 @@ import type { FileContent } from "../../engine/sandbox/writing.ts";
 import { factsOfOpen } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
-import { openSpooled } from "../../system/data/spooled-file.ts";
+import { openSpooled } from "../../system/data/file-data.ts";
 
 /** The entries of one sandbox. */
 export interface BrowsedSandbox {

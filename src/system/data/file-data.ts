@@ -1,5 +1,7 @@
+import { constants, openSync } from "node:fs";
 import { failedWith, systemCallError } from "../calls/errno.ts";
 import { factsOfOpen } from "../calls/facts.ts";
+import { closeFile } from "../calls/handles.ts";
 import { calls, check, lastErrno, PinnedBuffer } from "../calls/native.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { type DataRange, dataRanges } from "./data-ranges.ts";
@@ -203,4 +205,19 @@ const F_RDLCK = 0;
 export function isOpenForWriting(fd: number): boolean {
   calls.fcntl(fd, F_SETSIG, SIGURG);
   return calls.fcntl(fd, F_SETLEASE, F_RDLCK) < 0;
+}
+
+/** Opens a complete spool for reading, from its beginning. It has no name, so its path is one of /proc. */
+export function openSpooled(path: string): number {
+  return openSync(path, constants.O_RDONLY);
+}
+
+/** The whole content of a spool. */
+export function readSpooled(path: string): Uint8Array {
+  const fd = openSpooled(path);
+  try {
+    return readBytes(fd, path);
+  } finally {
+    closeFile(fd);
+  }
 }

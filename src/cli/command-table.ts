@@ -172,6 +172,10 @@ export const COMMANDS: readonly CommandEntry[] = [
   command("init", "write a commented drydock.yaml", () => import("./commands/init.ts")),
   command("trust", "trust a config as it is now", () => import("./commands/trust.ts")),
   {
+    ...command("completion", "print the completion for a shell", () => import("./commands/completion.ts")),
+    anywhere: true,
+  },
+  {
     ...command("version", "print the version", () => import("./commands/version.ts")),
     anywhere: true,
   },

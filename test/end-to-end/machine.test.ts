@@ -40,6 +40,7 @@ describe("what the command line says of itself and the machine", () => {
       "mcp",
       "init",
       "trust",
+      "completion",
       "version",
     ]);
     const commands = [...place.done("plan", "-h").matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(

@@ -85,6 +85,10 @@ export class AtomicCommit {
     const capabilitiesOf = (ref: SandboxRef) => sandboxes.capabilitiesOf(ref);
     const all = await participantsOf(plan, records, capabilitiesOf);
     const chosen = await options.choose?.();
+    if (chosen !== undefined && options.squash === true)
+      throw new UsageError("A part of the work has no commits, so they can't become one.", {
+        hint: "Commits land with the rest, when the whole plan is applied.",
+      });
     const taking = chosen === undefined ? all : await choosing(all, chosen, capabilitiesOf);
     assertAllowed(taking, plan, options);
     const participants = withWord(plan, taking, [...settings.allowSelfRunning, ...(options.allow ?? [])]);
@@ -92,6 +96,7 @@ export class AtomicCommit {
     const more: Partial<TransactionRecord> = {
       ...(chosen !== undefined && { staysIn: "open" }),
       ...(options.message !== undefined && { message: options.message }),
+      ...(options.squash === true && { squash: true }),
       ...(options.afterRestart === true && { afterRestart: true }),
     };
     return { participants, more };

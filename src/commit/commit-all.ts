@@ -4,6 +4,8 @@ import type { Attention } from "../core/strategy.ts";
 /** How the sandboxes of a plan land. */
 export interface CommitAllOptions {
   readonly message?: string;
+  /** One commit takes the place of those that were made in git checkouts. */
+  readonly squash?: boolean;
   readonly allowIrreversible?: boolean;
   /** Also land sandboxes from before a restart of the machine. */
   readonly afterRestart?: boolean;

@@ -17,6 +17,7 @@ export function transactionFor(record: TransactionRecord, index: number): Transa
     planId: record.planId,
     direction: record.direction,
     ...(record.message !== undefined && { message: record.message }),
+    ...(record.squash === true && { squash: true }),
     ...(record.afterRestart === true && { afterRestart: true }),
     ...(only !== undefined && { only }),
     ...(allow !== undefined && { allow }),

@@ -206,6 +206,8 @@ export interface Transaction<Prepared extends PlainRecord = PlainRecord> {
   readonly planId: string;
   readonly direction: "commit" | "undo";
   readonly message?: string;
+  /** For a git checkout: one commit takes the place of those that were made in the sandbox. */
+  readonly squash?: boolean;
   /**
    * The user's word that the work may land although the machine was restarted, and work that was not on disk
    * may be missing.

@@ -12,6 +12,8 @@ export interface TransactionRecord {
   readonly planId: string;
   readonly direction: "commit" | "undo";
   readonly message?: string;
+  /** One commit takes the place of those that were made in git checkouts. */
+  readonly squash?: boolean;
   /** The user's word that sandboxes from before a restart of the machine may land. */
   readonly afterRestart?: boolean;
   /** For an undo: the transaction that it takes back. */

@@ -141,6 +141,7 @@ const applyOptions = fields<ApplyOptions & CallOptions>({
   only: optional(list(path)),
   allow: optional(list(text)),
   dryRun: optional(truth),
+  squash: optional(truth),
   allowIrreversible: optional(truth),
   afterRestart: optional(truth),
 });
@@ -330,6 +331,8 @@ const drydockMethods: CheckedMethods<Drydock> = {
         ...execFields,
         plan: createPlanOptions,
         allow: optional(list(text)),
+        message: optional(text),
+        squash: optional(truth),
         decide: decider,
         onKept: optional(callback<NonNullable<RunRequest["onKept"]>>()),
       }),

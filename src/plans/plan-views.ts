@@ -178,7 +178,13 @@ export interface PatchOptions extends Omit<DiffOptions, "onChange"> {
 }
 
 export interface ApplyOptions {
+  /** Recorded with the plan, and the message of commits that the apply makes. */
   readonly message?: string;
+  /**
+   * For git checkouts: one commit takes the place of those made inside, on the branch that is checked
+   * out. Its message is `message`, or theirs joined.
+   */
+  readonly squash?: boolean;
   /** Land only if `diff` still gives this digest. */
   readonly digest?: string;
   /** Land only what the last approval of the plan covers, with the files that it allows. */

@@ -13,7 +13,7 @@ export type RunDecision = "apply" | "keep" | "discard" | { readonly apply: RunAp
 export type RunApplyOptions = Pick<ApplyOptions, "allow" | "only">;
 
 /** A plan for one command. */
-export interface RunRequest extends ExecRequest {
+export interface RunRequest extends ExecRequest, Pick<ApplyOptions, "message" | "squash"> {
   readonly plan: CreatePlanOptions;
   /** Changes that may land although tools run them by themselves, as in `ApplyOptions`. */
   readonly allow?: readonly string[];
@@ -53,7 +53,8 @@ export interface RunOutcome {
  * the plan if the command could not start or changed nothing, outside of the plan neither, but for caches.
  */
 export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Promise<RunOutcome> {
-  const { plan: options, decide, onKept, allow = [], ...command } = request;
+  const { plan: options, decide, onKept, allow = [], message, squash, ...command } = request;
+  const how = { ...(message !== undefined && { message }), ...(squash === true && { squash }) };
   using _ = startAhead({ network: command.network !== false, stdout: command.stdout ?? "inherit" });
   const { id: planId } = await plans.create({ ...options, withoutPaths: true });
   let isUp = false;
@@ -65,7 +66,7 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
     // A checkpoint before the only command would save a plan without work.
     const ended = await runs.exec(planId, { ...command, checkpoint: false, onStart });
     isUp = true;
-    return await carryOutDecision(plans, planId, ended, { decide, allow });
+    return await carryOutDecision(plans, planId, ended, { decide, allow, how });
   } catch (thrown) {
     // Once the command is up, the plan holds work: it stays, whatever fails afterwards.
     if (isUp) onKept?.(planId);
@@ -78,7 +79,7 @@ async function carryOutDecision(
   plans: Plans,
   planId: string,
   { exitCode, limit, scratch }: Pick<RunFinding, "exitCode" | "limit" | "scratch">,
-  { decide, allow }: Required<Pick<RunRequest, "decide" | "allow">>,
+  { decide, allow, how }: Required<Pick<RunRequest, "decide" | "allow">> & { readonly how: ApplyOptions },
 ): Promise<RunOutcome> {
   const ended = { planId, exitCode, ...(limit !== undefined && { limit }), scratch };
   const diff = await plans.diff(planId, { allow });
@@ -99,6 +100,7 @@ async function carryOutDecision(
   const apply = await plans.apply(planId, {
     digest: diff.digest,
     allow: [...allow, ...alsoAllowed],
+    ...how,
     ...(only !== undefined && { only }),
   });
   return { ...ended, outcome: "applied", diff, apply };

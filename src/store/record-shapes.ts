@@ -150,6 +150,7 @@ export const transactionShape = object<TransactionRecord>({
   planId: text,
   direction: oneOf("commit", "undo"),
   message: optional(text),
+  squash: optional(truth),
   afterRestart: optional(truth),
   givenUp: optional(truth),
   undoes: optional(text),

@@ -21,7 +21,6 @@ import { bringObjects } from "../git-worktree/repository/repository-refs.ts";
 import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
 import { commitTree, descends, treeOf } from "../git-worktree/worktree/work-commit.ts";
 import { pathIn, type RepositoryPlace } from "./layout.ts";
-import { subjectsOf } from "./made-commits.ts";
 import { isNested, nestedObjects } from "./nested-worktrees.ts";
 import { OpenRepository, type RepositoryState } from "./open-repository.ts";
 import { STASH } from "./pinned-repository.ts";
@@ -29,6 +28,7 @@ import { type Reconciled, reconcile } from "./reconciled-refs.ts";
 import { assertWhole, type RepositoryChanges } from "./repository-changes.ts";
 
 const INDEX = "index";
+const KEEPS = "Objects that a plan of Drydock is about to land";
 const HEAD = "HEAD";
 /** More names of commits are not compared: they are arguments, and there is a limit to those. */
 const MOST_TIPS = 500;
@@ -98,7 +98,8 @@ export class CheckoutLandings extends RepositoryLandings {
     theirs: RepositoryState,
     identity: Identity,
   ): Promise<readonly RefMove[]> {
-    const found = await this.#reconcile(changes, theirs);
+    const reconciled = await this.#reconcile(changes, theirs);
+    const found = transaction.squash === true ? toSquash(reconciled, changes) : reconciled;
     const all = [...found.moves, ...(await this.#merged(transaction, changes.place, found, identity))];
     const refs = all.filter(({ ref }) => ref !== HEAD);
     const head = all.find(({ ref }) => ref === HEAD)?.to ?? theirs.head;
@@ -128,19 +129,16 @@ export class CheckoutLandings extends RepositoryLandings {
     if (merge === undefined) return [];
     const { ref, from: base, to: mine, theirs } = merge;
     const context = this.parts.onCheckout();
-    if (!(await descends(this.parts, context, base, mine))) throw rewrittenInPlan(place, ref);
-    const message = async () =>
-      transaction.message ??
-      (await subjectsOf(this.parts, base, mine)).replace(
-        /^(.*?commits?)/,
-        (count) => `Merge ${count} into ${branchName(ref)}`,
-      );
+    if (!(await descends(this.parts, context, base, mine)))
+      throw theirs === base ? notToSquash(ref) : rewrittenInPlan(place, ref);
+    const message = async (described: string) => transaction.message ?? described;
     const to = await mergeWork(this.parts, {
       record: { base, head: base, ref, bootId: "" },
       now: { commit: theirs, ref },
       work: { commit: mine, tree: await treeOf(this.parts, context, mine) },
       text: { identity, message },
       fastForward: true,
+      squash: transaction.squash,
     });
     return [{ ref, from: theirs, to }];
   }
@@ -177,21 +175,21 @@ export class CheckoutLandings extends RepositoryLandings {
     identity: Identity,
   ): Promise<void> {
     const context = this.parts.onCheckout();
-    const text = { identity, message: async () => "Objects that a plan of Drydock is about to land" };
+    const text = { identity, message: async (does: string) => does };
     const nested = await nestedObjects(this.parts, repository);
     const staged = await this.#stagedTree(changes);
     const types = await this.#typesOf(namesOfObjects([...objectsIn(moves), ...nested.objects]));
     const commits = await this.#tipsOf([...types].flatMap(([id, type]) => (type === "commit" ? [id] : [])));
     const others = [...types].flatMap(([id, type]) => (type === "commit" ? [] : [id]));
     for (const indexed of nested.trees)
-      others.push(await commitTree(this.parts, context, { tree: indexed, parents: [] }, text));
+      others.push(await commitTree(this.parts, context, { tree: indexed, parents: [], does: KEEPS }, text));
     const [first] = commits;
     const tree = staged ?? (first === undefined ? undefined : await treeOf(this.parts, context, first));
     const isWhole = commits.length === 1 && staged === undefined;
     const kept =
       isWhole || tree === undefined
         ? commits
-        : [await commitTree(this.parts, context, { tree, parents: commits }, text)];
+        : [await commitTree(this.parts, context, { tree, parents: commits, does: KEEPS }, text)];
     const objects = [...kept, ...others];
     if (objects.length > 0) await bringObjects(this.parts, this.#means.refs, objects, this.#means.signal);
   }
@@ -312,6 +310,31 @@ function commitAt(refs: RepositoryState["refs"], head: string): string | undefin
 
 function distinct(moves: readonly Pick<RefMove, "ref" | "to">[]): Pick<RefMove, "ref" | "to">[] {
   return [...new Map(moves.map((move) => [move.ref, move])).values()];
+}
+
+/** The commits of the branch that is checked out become one, so they are merged even if no other is there. */
+function toSquash(
+  { moves, merge, conflicts }: Reconciled,
+  { base, isSwitched }: RepositoryChanges,
+): Reconciled {
+  const branch = targetOf(base.head) ?? HEAD;
+  if (isSwitched) throw notToSquash(branch);
+  const move = moves.find(({ ref }) => ref === branch);
+  if (merge !== undefined || move?.from === undefined || move.to === undefined)
+    return { moves, conflicts, ...(merge && { merge }) };
+  const { from, to } = move;
+  return {
+    conflicts,
+    moves: moves.filter((other) => other !== move),
+    merge: { ref: branch, from, to, theirs: from },
+  };
+}
+
+function notToSquash(ref: string): SandboxCommitError {
+  return new SandboxCommitError(
+    `The plan did not only add commits to ${branchName(ref)}, so these can't become one.`,
+    { hint: "Land them as they are." },
+  );
 }
 
 function rewrittenInPlan(place: RepositoryPlace, ref: string): SandboxConflictError {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Change } from "../../core/change.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
+import { subjectOf, subjectsOf } from "../git-worktree/repository/made-commits.ts";
 import { targetOf } from "../git-worktree/repository/ref-files.ts";
 import { treeChanges } from "../git-worktree/repository/tree-changes.ts";
 import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
 import { descends, treeOf } from "../git-worktree/worktree/work-commit.ts";
 import { pathIn, type RepositoryPlace } from "./layout.ts";
-import { subjectOf, subjectsOf } from "./made-commits.ts";
 import { STASH } from "./pinned-repository.ts";
 import type { RefChange, RepositoryChanges } from "./repository-changes.ts";
 

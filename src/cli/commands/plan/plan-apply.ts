@@ -9,12 +9,14 @@ import { addPlanArgument } from "../../options/plan-argument.ts";
 import { applyLines } from "../../render/plan/apply-lines.ts";
 
 /**
- * `drydock plan apply [PLAN] [-m MESSAGE] [--only [RESOURCE:]PATTERN…] [--allow [RESOURCE:]PATTERN]…
- * [--digest D] [--approved] [--dry-run] [--allow-irreversible] [--after-restart]`
+ * `drydock plan apply [PLAN] [-m MESSAGE] [--squash] [--only [RESOURCE:]PATTERN…]
+ * [--allow [RESOURCE:]PATTERN]… [--digest D] [--approved] [--dry-run] [--allow-irreversible]
+ * [--after-restart]`
  */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
-    .option("-m, --message <text>", "the reason, recorded with the plan")
+    .option("-m, --message <text>", "the reason: recorded with the plan, and the message of its commits")
+    .option("--squash", "in git checkouts, land one commit in place of those made inside")
     .option(
       "--only <paths...>",
       "land only these paths ([RESOURCE:]PATTERN, with * and **); the rest stays in the plan",
@@ -25,14 +27,14 @@ export function define(command: Command, context: CommandContext): void {
     .option("--allow-irreversible", "also land what can't be undone")
     .option("--after-restart", "land although the machine was restarted and work may be missing");
   addAllowOption(command).action(async (plan: string | undefined, options: ApplyOptions) => {
-    const { message, digest, only, allow, approved = false, dryRun = false } = options;
+    const { message, squash = false, digest, only, allow, approved = false, dryRun = false } = options;
     const { allowIrreversible = false, afterRestart = false } = options;
     const result = await apply(context, plan, {
       ...(message === undefined ? {} : { message }),
       ...(digest === undefined ? {} : { digest }),
       ...(only === undefined ? {} : { only: only.map(unescapePath) }),
       ...(allow === undefined ? {} : { allow }),
-      ...{ approved, dryRun, allowIrreversible, afterRestart },
+      ...{ squash, approved, dryRun, allowIrreversible, afterRestart },
     });
     reportApply(context, result, () => applyLines(result, dryRun));
   });

@@ -30,6 +30,8 @@ export interface RunOptions extends CommandOptions, EndOptions {
   readonly name?: string;
   readonly label?: PlanLabels;
   readonly stat?: number;
+  readonly message?: string;
+  readonly squash?: boolean;
   readonly allowIrreversible?: boolean;
   readonly allow?: readonly string[];
 }
@@ -40,6 +42,8 @@ export function addRunOptions(command: Command): Command {
     .addOption(
       new Option("--apply", "land the changes if the command succeeds").conflicts(["discard", "keep"]),
     )
+    .option("-m, --message <text>", "the reason: recorded with the plan, and the message of its commits")
+    .option("--squash", "in git checkouts, land one commit in place of those made inside")
     .option("--ignore-outside", "with --apply: land even if the command wrote files outside of the plan too")
     .addOption(new Option("--discard", "throw the changes away").conflicts(["apply", "keep"]))
     .addOption(
@@ -80,6 +84,7 @@ export async function runInPlan(
   options: RunOptions,
 ): Promise<void> {
   const { resource: given, name, label: labels, allow, allowIrreversible = false } = options;
+  const { message, squash = false } = options;
   const folder = givenFolder(context, options);
   if (folder !== undefined) await context.enter(folder);
   const first =
@@ -101,6 +106,8 @@ export async function runInPlan(
       command: inner,
       ...(folder !== undefined && { cwd: context.cwd }),
       ...(allow !== undefined && { allow }),
+      ...(message !== undefined && { message }),
+      squash,
       ...request,
       onStart: (running) => {
         atCommand.use(new RunningSignals(interruption)).passTo(running);

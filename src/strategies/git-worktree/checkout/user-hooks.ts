@@ -29,6 +29,7 @@ export class UserHooks {
   readonly areOn: boolean;
   readonly #parts: SandboxParts;
   readonly #signal: AbortSignal;
+  readonly #asked = new Map<string, Promise<string>>();
 
   constructor(parts: SandboxParts, areOn: boolean, signal: AbortSignal) {
     this.#parts = parts;
@@ -36,13 +37,11 @@ export class UserHooks {
     this.#signal = signal;
   }
 
-  /** The message as commit-msg leaves it. The hook runs once, when the message is first needed. */
-  message(text: string): () => Promise<string> {
-    let asked: Promise<string> | undefined;
-    return async () => {
-      asked ??= this.areOn ? this.#edited(text) : Promise.resolve(text);
-      return await asked;
-    };
+  /** The message as commit-msg leaves it. The hook runs once for each message. */
+  async message(text: string): Promise<string> {
+    const asked = this.#asked.get(text) ?? (this.areOn ? this.#edited(text) : Promise.resolve(text));
+    this.#asked.set(text, asked);
+    return await asked;
   }
 
   /**

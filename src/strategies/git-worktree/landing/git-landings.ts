@@ -4,6 +4,7 @@ import type { LandingPolicy } from "../../../core/strategy-policies.ts";
 import { bothSettled } from "../both-settled.ts";
 import { type Head, headOf } from "../checkout/checkout.ts";
 import type { UserHooks } from "../checkout/user-hooks.ts";
+import { subjectOf } from "../repository/made-commits.ts";
 import { logText } from "../repository/ref-log.ts";
 import { type Identity, identityFrom, logsRefs, readConfig } from "../repository/repository-config.ts";
 import { bringObjects } from "../repository/repository-refs.ts";
@@ -43,15 +44,18 @@ export class GitLandings extends RepositoryLandings {
       readConfig(this.parts.git, this.parts.checkout),
       storeWork(this.parts, signal),
     );
-    const message = transaction.message ?? `Apply plan ${transaction.planId}`;
-    const text: CommitText = { identity: identityFrom(config), message: hooks.message(message) };
+    const { message, squash } = transaction;
+    const text: CommitText = {
+      identity: identityFrom(config),
+      message: (described) => hooks.message(message ?? described),
+    };
     const work = await commitWork(this.parts, record, stored, text);
     if (work === undefined) return null;
     using landing = LandingFolder.make(this.parts.workspace, transaction.id);
     const locks = await this.lock(landing, [{ ref: record.ref, to: record.head }], config);
     const head = await headOf(this.parts.git, this.parts.checkout);
     if (head.ref !== record.ref) throw branchSwitched(record.ref, head);
-    const to = await mergeWork(this.parts, { record, now: head, work, text, fastForward });
+    const to = await mergeWork(this.parts, { record, now: head, work, text, fastForward, squash });
     const tracked = await this.#changesOf(record, work, head, to);
     assertHasWord(
       this.parts.checkout.root,
@@ -62,7 +66,7 @@ export class GitLandings extends RepositoryLandings {
       tracked,
       commit: to === head.commit ? undefined : to,
     });
-    const log = `merge plan ${transaction.planId}: ${message}`;
+    const log = `merge plan ${transaction.planId}: ${message ?? (await subjectOf(this.parts, to))}`;
     const digest = await this.record(landing, {
       version: 2,
       transaction: transaction.id,

@@ -2,6 +2,7 @@ import { type Conflict, SandboxConflictError } from "../../../core/errors/errors
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { branchName, type Head } from "../checkout/checkout.ts";
+import { messagesOf, subjectsOf } from "../repository/made-commits.ts";
 import { splitNul } from "../repository/repository-config.ts";
 import { DURABLE } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
@@ -17,22 +18,33 @@ interface Merge {
   readonly work: Pick<WorkCommit, "commit" | "tree">;
   readonly text: CommitText;
   readonly fastForward: boolean;
+  /** One commit takes the place of those that the plan made. */
+  readonly squash?: boolean | undefined;
 }
 
 /**
  * Merges a commit of the plan into the commit that is checked out now, as objects only. Returns a merge
- * commit, or with `fastForward` the plan's commit if the branch has not moved. Throws a
+ * commit, or with `fastForward` the plan's commit if the branch has not moved, or with `squash` one commit on
+ * top. Throws a
  * `SandboxConflictError` with every path in conflict.
  */
 export async function mergeWork(parts: SandboxParts, merge: Merge): Promise<string> {
-  const { record, now, text, fastForward } = merge;
+  const { record, now, text, fastForward, squash = false } = merge;
   const { commit: work, tree: workTree } = merge.work;
   const context = parts.onCheckout();
   if (work === record.head) return now.commit;
   if (!(await descends(parts, context, record.head, now.commit))) throw rewritten(record, now);
-  if (now.commit === record.head && fastForward) return work;
+  if (now.commit === record.head && fastForward && !squash) return work;
   const tree = now.commit === record.head ? workTree : await mergedTree(parts, now, work);
-  return await commitTree(parts, context, { tree, parents: [now.commit, work] }, text);
+  if (squash) {
+    const does = await messagesOf(parts, record.base, work);
+    return await commitTree(parts, context, { tree, parents: [now.commit], does }, text);
+  }
+  const does = (await subjectsOf(parts, record.base, work)).replace(
+    /^(.*?commits?)/,
+    (count) => `Merge ${count} into ${branchName(now.ref)}`,
+  );
+  return await commitTree(parts, context, { tree, parents: [now.commit, work], does }, text);
 }
 
 async function mergedTree(parts: SandboxParts, now: Head, work: string): Promise<string> {

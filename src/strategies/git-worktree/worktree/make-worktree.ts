@@ -101,9 +101,9 @@ async function uncommittedBase(
   const context = parts.onCheckout(index.path);
   const { tree } = await storeTree(git, context, original, { untracked: "but-ignored", signal });
   if (tree === (await treeOf(parts, context, head.commit))) return head.commit;
-  const message = async () => "The checkout as it was, with what was not committed";
-  const text = { identity: identityFrom(config), message };
-  const commit = await commitTree(parts, context, { tree, parents: [head.commit] }, text);
+  const text = { identity: identityFrom(config), message: async (does: string) => does };
+  const does = "The checkout as it was, with what was not committed";
+  const commit = await commitTree(parts, context, { tree, parents: [head.commit], does }, text);
   // Programs need these objects in a place that they can see.
   using from = workspace.openBelow(`${REPOSITORY}/objects`);
   using to = workspace.openBelow(`${WORKTREE}/${DOT_GIT}/objects`);

@@ -2,6 +2,7 @@ import { SandboxCommitError } from "../../../core/errors/errors.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { type GitContext, lineOf } from "../../../system/process/git.ts";
 import { ScratchIndex } from "../checkout/index-files.ts";
+import { describedChanges, messagesOf } from "../repository/made-commits.ts";
 import { programCommit, programsUnderWay } from "../repository/program-refs.ts";
 import type { Identity } from "../repository/repository-config.ts";
 import { DURABLE, nulTerminated, type StoredTree } from "../repository/store-tree.ts";
@@ -25,8 +26,8 @@ export interface WorkCommit {
 /** The identity and the message of a commit. */
 export interface CommitText {
   readonly identity: Identity;
-  /** Called only if there is a commit to make. */
-  readonly message: () => Promise<string>;
+  /** Called only if there is a commit to make, with what it does. */
+  readonly message: (described: string) => Promise<string>;
 }
 
 /** Fails while the worktree is in the middle of an operation, such as a merge. */
@@ -61,17 +62,29 @@ export async function commitWork(
   if (record.base !== record.head) return await fromUncommitted(parts, record, text, { changes, warnings });
   if (changes.length === 0 && tip === record.base) return undefined;
   const isBasedHere = await descends(parts, context, record.base, tip);
-  if (changes.length === 0 && !isBasedHere) return undefined;
+  if (changes.length === 0 && !isBasedHere) throw replaced();
   const isCommitted =
     tip === record.base ? false : isBasedHere && (await treeOf(parts, context, tip)) === tree;
   const parent = isBasedHere ? tip : record.base;
+  const does = async () =>
+    isBasedHere
+      ? await describedSince(parts, context, parent, tree)
+      : await messagesOf(parts, record.base, tip);
+  const made = { tree, parents: [parent] };
   return {
     tree,
-    commit: isCommitted ? tip : await commitTree(parts, context, { tree, parents: [parent] }, text),
+    commit: isCommitted ? tip : await commitTree(parts, context, { ...made, does: await does() }, text),
     changes,
     uncommitted: [],
     warnings: isBasedHere ? warnings : [...warnings, REBASED],
   };
+}
+
+function replaced(): SandboxCommitError {
+  return new SandboxCommitError(
+    "The commits made in the sandbox replace those that it began with, and their files are the same: a merge can't land that.",
+    { hint: "Use the strategy overlay, which lands branches as they are, or do this in the original." },
+  );
 }
 
 const REBASED =
@@ -107,7 +120,12 @@ async function fromUncommitted(
   const commit =
     committed.length === 0
       ? record.head
-      : await commitTree(parts, context, { tree, parents: [record.head] }, text);
+      : await commitTree(
+          parts,
+          context,
+          { tree, parents: [record.head], does: describedChanges(committed) },
+          text,
+        );
   return { commit, tree, changes: all, uncommitted, warnings };
 }
 
@@ -121,16 +139,29 @@ export function indexLines(changes: readonly BlobChange[], side: "before" | "aft
   ]);
 }
 
-/** Makes a commit object. */
+async function describedSince(
+  { git }: SandboxParts,
+  context: GitContext,
+  from: string,
+  to: string,
+): Promise<string> {
+  return describedChanges(await treeChanges(git, context, { from, to, renames: false }));
+}
+
+/** Makes a commit object. `does` says what it does, in case the user has not said so. */
 export async function commitTree(
   { git }: SandboxParts,
   context: GitContext,
-  { tree, parents }: { readonly tree: string; readonly parents: readonly string[] },
+  {
+    tree,
+    parents,
+    does,
+  }: { readonly tree: string; readonly parents: readonly string[]; readonly does: string },
   { identity, message }: CommitText,
 ): Promise<string> {
   const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent])];
   const answer = await git.change(POINTS.commit, context, args, {
-    input: Buffer.from(`${(await message()).trimEnd()}\n`),
+    input: Buffer.from(`${(await message(does)).trimEnd()}\n`),
     settings: DURABLE,
     environment: {
       GIT_AUTHOR_NAME: identity.name,

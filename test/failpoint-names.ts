@@ -215,6 +215,7 @@ export const FAILPOINT_NAMES = [
   "overlay.probe-remove",
   "overlay.probe-unmount",
   "overlay.probe-unmount-left",
+  "overlay.remember-way",
   "overlay.remove-aside",
   "overlay.remove-moved-whiteout",
   "overlay.remove-old",

@@ -23,6 +23,7 @@ const WAYS = pathToFileURL(join(import.meta.dirname, "ways.ts")).href;
 const LAYOUT = pathToFileURL(join(import.meta.dirname, "layout.ts")).href;
 const FAILPOINTS = pathToFileURL(join(import.meta.dirname, "../../system/failpoints.ts")).href;
 const UID = 12_345;
+const REMEMBERED = "overlay-ways";
 
 let root: string;
 let state: string;
@@ -58,7 +59,10 @@ function inProcess(
 
 function resultOf(run: ReturnType<typeof inProcess>): unknown {
   assert.equal(run.status, 0, run.stderr);
-  assert.deepEqual(readdirSync(state), []);
+  assert.deepEqual(
+    readdirSync(state).filter((name) => name !== REMEMBERED),
+    [],
+  );
   assert.deepEqual(mountsBelow(root), []);
   return JSON.parse(run.stdout);
 }
@@ -135,6 +139,26 @@ describe("the ways to mount an overlay", { skip: NEEDS_ROOT }, () => {
     const killed = inProcess(`probeWay("kernel", state)`, { trap: "overlay.probe-layers:3=kill" });
     assert.equal(killed.signal, "SIGKILL");
     assert.deepEqual([readdirSync(state), mountsBelow(root)], [[], []]);
+  });
+
+  it("[O1] one that works is remembered for processes with the same rights, and tried again by others", () => {
+    const first = `firstWorkingWay(state, ["kernel"])`;
+    const notTried = { trap: "overlay.probe-layers=error" };
+    assert.deepEqual(resultOf(inProcess(first)), { way: "kernel" });
+    assert.deepEqual(resultOf(inProcess(first, notTried)), { way: "kernel" });
+    const weaker = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"];
+    assert.match(JSON.stringify(resultOf(inProcess(first, { before: weaker }))), /"reason":"kernel: /);
+    writeFileSync(join(state, REMEMBERED), "");
+    assert.deepEqual(resultOf(inProcess(first)), { way: "kernel" });
+    assert.deepEqual(resultOf(inProcess(first, notTried)), { way: "kernel" });
+  });
+
+  it("[O1] is tried again after a process was killed, or found no room, while it remembered one", () => {
+    const first = "firstWorkingWay(state)";
+    assert.deepEqual(resultOf(inProcess(first, { trap: "overlay.remember-way=enospc" })), { way: "kernel" });
+    assert.equal(inProcess(first, { trap: "overlay.remember-way:1=kill" }).signal, "SIGKILL");
+    assert.deepEqual(resultOf(inProcess(first)), { way: "kernel" });
+    assert.deepEqual(readdirSync(state), [REMEMBERED]);
   });
 
   it("writes nothing to the disk to find that the kernel's way works", () => {

@@ -16,6 +16,7 @@ import {
 import { unmount } from "../../system/mount/unmount.ts";
 import { OVERLAY_WAYS, type OverlayWay } from "./layout.ts";
 import { PROBE_MOUNT_POINT, withProbeFolder } from "./probe/probe-folder.ts";
+import { isKnownToWork, rememberWay } from "./probe/remembered-ways.ts";
 
 /** Whether a way works on this machine for this user, or why not. */
 export type WayResult =
@@ -42,18 +43,26 @@ export function probeWay(way: OverlayWay, stateDir: string): Promise<WayResult> 
   return result;
 }
 
-/** The first allowed way that works, or why none does. Does not try the later ones. */
+/** The first allowed way that works or is known to, or why none does. Does not try the later ones. */
 export async function firstWorkingWay(
   stateDir: string,
   allowed: readonly OverlayWay[] = OVERLAY_WAYS,
 ): Promise<{ readonly way: OverlayWay } | { readonly way: undefined; readonly reason: string }> {
   const reasons: string[] = [];
   for (const way of allowed) {
+    const isNew = !known.has(way) && isRemembered(way);
+    if (isNew && isKnownToWork(way, stateDir)) return { way };
     const result = await probeWay(way, stateDir);
+    if (result.works && isNew) rememberWay(way, stateDir);
     if (result.works) return { way };
     reasons.push(`${way}: ${result.reason}`);
   }
   return { way: undefined, reason: reasons.join("; ") || "no way to mount is allowed" };
+}
+
+/** The way by FUSE depends on programs that may come and go. */
+function isRemembered(way: OverlayWay): boolean {
+  return way !== "fuse";
 }
 
 async function tryWay(way: OverlayWay, stateDir: string): Promise<WayResult> {

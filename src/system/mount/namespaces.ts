@@ -51,6 +51,11 @@ export function namespaceRemedy(): string | undefined {
   return !isAnswer && CONTAINER_MARKS.some(isThere) ? CONTAINER_REMEDY : off?.remedy;
 }
 
+/** The settings of the machine on which user namespaces depend. */
+export function namespaceSettings(): readonly string[] {
+  return SWITCHES.map(({ file }) => `${file} ${settingIn(file) ?? ""}`);
+}
+
 function isOff({ file, off }: (typeof SWITCHES)[number]): boolean {
   return settingIn(file) === off;
 }

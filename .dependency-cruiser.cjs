@@ -21,6 +21,7 @@ const LAYERS = [
   ],
   ["system/data/", "system/data/ reads and writes the content of files: it knows no process and no mount"],
   ["system/process/", "system/process/ starts, bounds and finds processes: it knows nothing of mounts"],
+  ["system/git/", "system/git/ finds the repository of a checkout: it knows no plan and no sandbox"],
   ["system/mount/", "system/mount/ reads and changes what is mounted: it knows nothing of our state"],
   [
     "system/btrfs/",

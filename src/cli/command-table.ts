@@ -1,23 +1,4 @@
-import type { Command } from "commander";
-import type { CommandContext } from "./command-context.ts";
-
-/** Adds arguments, options and action to a command. */
-export type DefineCommand = (command: Command, context: CommandContext) => void;
-
-interface CommandModule {
-  readonly define: DefineCommand;
-}
-
-/** A command, or with `commands` a group of commands. */
-export interface CommandEntry {
-  readonly name: string;
-  readonly summary: string;
-  /** Loads the one file that knows the command; a start loads no other. */
-  readonly load?: () => Promise<CommandModule>;
-  readonly commands?: readonly CommandEntry[];
-  /** Works on every platform. */
-  readonly anywhere?: boolean;
-}
+import type { CommandEntry, CommandModule } from "./command-entry.ts";
 
 function command(name: string, summary: string, load: () => Promise<CommandModule>): CommandEntry {
   return { name, summary, load };
@@ -172,7 +153,9 @@ export const COMMANDS: readonly CommandEntry[] = [
   command("init", "write a commented drydock.yaml", () => import("./commands/init.ts")),
   command("trust", "trust a config as it is now", () => import("./commands/trust.ts")),
   {
-    ...command("completion", "print the completion for a shell", () => import("./commands/completion.ts")),
+    ...command("completion", "print the completion for a shell", async () =>
+      (await import("./commands/completion.ts")).completionOf(COMMANDS),
+    ),
     anywhere: true,
   },
   {

@@ -1,7 +1,8 @@
 import { Command, type CommanderError } from "commander";
 import { UnsupportedError } from "../core/errors/errors.ts";
 import type { CommandContext } from "./command-context.ts";
-import { COMMANDS, type CommandEntry } from "./command-table.ts";
+import type { CommandEntry } from "./command-entry.ts";
+import { COMMANDS } from "./command-table.ts";
 import { addGlobalOptions, globalOptionsOf } from "./global-options.ts";
 import { missingCommandError, unknownCommandError, usageErrorFrom } from "./usage-failure.ts";
 

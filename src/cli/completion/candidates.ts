@@ -1,6 +1,7 @@
 import type { Option } from "commander";
 import type { Services } from "../../services.ts";
 import type { CommandContext } from "../command-context.ts";
+import type { CommandEntry } from "../command-entry.ts";
 import { openToRead } from "../open-for-command.ts";
 import { type Expected, expectedAfter } from "./typed-words.ts";
 
@@ -22,15 +23,16 @@ const ALSO_CLOSED: readonly string[] = [
 ];
 
 /**
- * The words that can stand for the last one of a command line, which may be incomplete. None means: a file, or
- * a word of the user's own.
+ * The words that can stand for the last one of a command line, which may be incomplete. None means: a file,
+ * or a word of the user's own.
  */
 export async function candidatesFor(
   words: readonly string[],
+  commands: readonly CommandEntry[],
   context: CommandContext,
 ): Promise<readonly Candidate[]> {
   const last = words.at(-1) ?? "";
-  const expected = await expectedAfter(words.slice(0, -1), context);
+  const expected = await expectedAfter(words.slice(0, -1), commands, context);
   const all = last.startsWith("-") ? optionWords(expected) : await namesFor(expected, context);
   return all.filter(({ word }) => word.startsWith(last));
 }

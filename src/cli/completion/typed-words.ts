@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from "commander";
 import { Command as NewCommand } from "commander";
 import type { CommandContext } from "../command-context.ts";
-import { COMMANDS, type CommandEntry } from "../command-table.ts";
+import type { CommandEntry } from "../command-entry.ts";
 import { addGlobalOptions } from "../global-options.ts";
 
 /** What may stand where the cursor is. */
@@ -26,8 +26,12 @@ export type Expected =
   | { readonly kind: "own" };
 
 /** Finds what may stand after these words of a command line of `drydock`. */
-export async function expectedAfter(words: readonly string[], context: CommandContext): Promise<Expected> {
-  let group: readonly CommandEntry[] = COMMANDS;
+export async function expectedAfter(
+  words: readonly string[],
+  commands: readonly CommandEntry[],
+  context: CommandContext,
+): Promise<Expected> {
+  let group = commands;
   let name = "";
   let rest = words;
   for (;;) {

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import type { ApplyOptions, ApplyResult } from "../../../plans/plan-views.ts";
-import { reportApply } from "../../apply-outcome.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { addAllowOption, askToAllow, canAsk, nameFiles, refusedFor } from "../../options/allow-option.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
 import { applyLines } from "../../render/plan/apply-lines.ts";
+import { reportApply } from "../../render/plan/apply-outcome.ts";
 
 /**
  * `drydock plan apply [PLAN] [-m MESSAGE] [--squash] [--only [RESOURCE:]PATTERN…]

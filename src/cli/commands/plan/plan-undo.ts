@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import { UsageError } from "../../../core/errors/errors.ts";
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import type { Services } from "../../../services.ts";
-import { reportApply } from "../../apply-outcome.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { canAsk } from "../../options/allow-option.ts";
 import { undoLines } from "../../render/plan/apply-lines.ts";
+import { reportApply } from "../../render/plan/apply-outcome.ts";
 import { ask } from "../../terminal/question.ts";
 
 /** `drydock plan undo [PLAN]` */

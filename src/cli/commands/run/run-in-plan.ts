@@ -4,7 +4,6 @@ import { baseName, displayPath } from "../../../core/paths/byte-path.ts";
 import type { PlanLabels } from "../../../core/plan.ts";
 import type { ResourceRequest } from "../../../plans/plan-views.ts";
 import type { RunFinding, RunOutcome } from "../../../run/run-once.ts";
-import { reportAttention } from "../../apply-outcome.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { EXIT } from "../../exit-codes.ts";
 import { openToChange } from "../../open-for-command.ts";
@@ -18,6 +17,7 @@ import {
 } from "../../options/command-options.ts";
 import { addLabelOption } from "../../options/label-option.ts";
 import { addAddOption, addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
+import { reportAttention } from "../../render/plan/apply-outcome.ts";
 import { findingLines, outcomeLines } from "../../render/plan/run-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
 import { startLauncher } from "../../start-launcher.ts";

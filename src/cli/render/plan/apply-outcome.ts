@@ -1,7 +1,7 @@
-import type { ApplyResult } from "../plans/plan-views.ts";
-import type { CommandContext } from "./command-context.ts";
-import { EXIT } from "./exit-codes.ts";
-import { attentionLine } from "./render/plan/attention-line.ts";
+import type { ApplyResult } from "../../../plans/plan-views.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { EXIT } from "../../exit-codes.ts";
+import { attentionLine } from "./attention-line.ts";
 
 /** Prints the result of an apply or undo, and the points that need attention. */
 export function reportApply(

@@ -198,7 +198,8 @@ export class World {
   leftovers(): string[] {
     const inState = existsSync(this.stateDir)
       ? readdirSync(this.stateDir).flatMap((name) => {
-          if (/^(?:drydock\.db(?:-wal|-shm)?|identity\.json|reserve|overlay-ways(?:\.new)?)$/.test(name)) return [];
+          if (/^(?:drydock\.db(?:-wal|-shm)?|identity\.json|reserve|overlay-ways(?:\.new)?)$/.test(name))
+            return [];
           if (!KNOWN_FOLDERS.includes(name)) return [`state/${name}`];
           return readdirSync(join(this.stateDir, name)).flatMap((inner) => this.#homeLeftovers(name, inner));
         })

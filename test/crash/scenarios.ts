@@ -251,17 +251,22 @@ export async function runScenario(
  * A landing that can't finish is given up. Until that is recorded, the next start, which nothing hinders,
  * finishes it.
  */
-export const giveUp: Scenario = {
-  name: "give up",
-  operation: "give-up",
-  always: "land.add=error",
-  arrange: async (world) => {
-    const digest = await apply.arrange(world);
-    await runScenario(apply, world, { failpoints: "land.add:3=kill" });
-    return digest;
-  },
-  verify: verifyApply,
-};
+export const giveUp = givingUp("land.add", 3);
+
+/** The same at this pass of a point that then always fails. */
+export function givingUp(point: string, pass: number): Scenario {
+  return {
+    name: `give up at ${point}`,
+    operation: "give-up",
+    always: `${point}=error`,
+    arrange: async (world) => {
+      const digest = await apply.arrange(world);
+      await runScenario(apply, world, { failpoints: `${point}:${pass}=kill` });
+      return digest;
+    },
+    verify: verifyApply,
+  };
+}
 
 /** A crash at this point of an operation comes first; then recovery is what dies. */
 export function recoveryAfter(first: Scenario, failpoints: string): Scenario {

@@ -51,6 +51,8 @@ export interface OriginalPlace {
   readonly folder: string;
   /** The folder itself is the original, as with a mount; it must be empty. Default: a new folder in it is. */
   readonly isOriginal?: boolean;
+  /** The original is in the lower layer of an overlay, like a folder of a container's image. */
+  readonly isLower?: boolean;
   /** The original is a subvolume of btrfs. */
   readonly isSubvolume?: boolean;
   /** The original is a git checkout in which its user is at work. */
@@ -96,6 +98,7 @@ export class World {
   readonly originals: readonly Original[];
   readonly #options: WorldOptions;
   readonly #made: string[] = [];
+  readonly #overlays: string[] = [];
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -112,9 +115,20 @@ export class World {
       if (places[index]?.isSubvolume === true) makeSubvolume(location);
       else if (places[index]?.database === undefined) mkdirSync(location, { recursive: true });
       build(location);
+      if (places[index]?.isLower === true) this.#sink(dirname(location));
       if (places[index]?.hasDefaultAcl === true)
         spawnSync("setfacl", ["-d", "-m", "u:12345:rwx", dirname(location)]);
     }
+  }
+
+  /** Makes all that is in a folder the lower layer of an overlay at the same path. */
+  #sink(folder: string): void {
+    const [upper, work] = ["upper", "work"].map((name) => join(this.#folderIn(dirname(folder)), name));
+    for (const layer of [upper, work]) mkdirSync(layer ?? "");
+    const layers = `lowerdir=${folder},upperdir=${upper},workdir=${work}`;
+    const { status, stderr } = spawnSync("mount", ["-t", "overlay", "drydock-test", "-o", layers, folder]);
+    assert.equal(status, 0, String(stderr));
+    this.#overlays.push(folder);
   }
 
   #folderIn(place: string): string {
@@ -222,7 +236,8 @@ export class World {
   /** What is mounted in the folders of this world; the mounts that are originals are not. */
   #mounts(): string[] {
     const places = new Set([...this.#made, ...this.originals.map(({ location }) => location)]);
-    return [...new Set([...places].flatMap((folder) => mountsBelow(folder)))];
+    const mounts = new Set([...places].flatMap((folder) => mountsBelow(folder)));
+    return [...mounts].filter((point) => !this.#overlays.includes(point));
   }
 
   #homeLeftovers(name: string, inner: string): string[] {
@@ -259,7 +274,7 @@ export class World {
   }
 
   remove(): void {
-    for (const point of this.#mounts()) spawnSync("umount", ["--lazy", point]);
+    for (const point of [...this.#mounts(), ...this.#overlays]) spawnSync("umount", ["--lazy", point]);
     for (const { location } of this.originals.filter(
       ({ location }) => !this.#made.includes(dirname(location)),
     ))
@@ -318,7 +333,8 @@ export interface Sides {
 
 /** Finds out with plain folders, without Drydock: the same trees, the same changes. */
 export function sidesOf(options: WorldOptions): Sides {
-  const world = new World(options);
+  const plain = options.places?.map((place) => ({ ...place, isLower: false }));
+  const world = new World({ ...options, ...(plain !== undefined && { places: plain }) });
   try {
     const before = world.snapshots();
     for (const { location, change, changeDirectly = change } of world.originals) changeDirectly(location);

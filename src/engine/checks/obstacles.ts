@@ -55,6 +55,11 @@ export class Obstacles {
         hint: "Unmount it first.",
       });
     }
+    if (now.device !== this.#root.device)
+      throw new UnsupportedError(
+        `${this.#original.label(entry.path)} is of a layer on another file system; as what it is known changes when it does.`,
+        { hint: "Copy the folder to a volume, a bind mount or a tmpfs, and work on it there." },
+      );
     if (this.#user !== 0) this.#judgeAsUser(entry, now, parent);
   }
 

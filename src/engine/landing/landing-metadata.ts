@@ -1,4 +1,4 @@
-import { isThere } from "../manifest/entry-comparison.ts";
+import { isThereWithOtherMetadata } from "../manifest/entry-comparison.ts";
 import type { Direction } from "../manifest/manifest.ts";
 import { foreignParts, type Metadata, metadataOf, setMetadata } from "../tree/metadata.ts";
 import type { Place } from "./landing-place.ts";
@@ -20,7 +20,7 @@ export function landMetadata({ entry, parent, name }: Place, run: MetadataRun): 
   const change = entry.metadata;
   const now = parent.facts(name);
   if (change === undefined) return undefined;
-  if (now === undefined || !isThere(now, entry.before))
+  if (now === undefined || !isThereWithOtherMetadata(now, entry.before))
     return "another process replaced it while the plan was landing; it was left alone";
   const current = asIfLocked(run.lockedModes.get(entry.path), metadataOf(parent, name, now));
   const foreign = foreignParts(current, change, run.isResumed);

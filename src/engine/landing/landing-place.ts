@@ -1,7 +1,8 @@
 import { baseName } from "../../core/paths/byte-path.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import type { ManifestEntry } from "../manifest/manifest.ts";
-import { type Slots, slotName } from "../manifest/slots.ts";
+import { type Slots, skeletonName, slotName } from "../manifest/slots.ts";
+import type { PartedFolder } from "../tree/move-by-entries.ts";
 
 /** The place where an entry lands: a name in an open folder of the original, and its slot. */
 export interface Place {
@@ -12,6 +13,12 @@ export interface Place {
   /** The folder that the slot is in. */
   readonly slots: Folder;
   readonly slotName: string;
+}
+
+/** The entry of the original as a folder that may have to move entry by entry. */
+export function partedFolder({ entry, slot, parent, name, slots }: Place): PartedFolder {
+  const at = { folder: slots, name: skeletonName(slot) };
+  return { source: { folder: parent, name }, identity: entry.before, at, skeleton: entry.skeleton };
 }
 
 /** The place of an entry. Valid until the next slot, or the next entry's folder, is requested. */

@@ -5,9 +5,10 @@ import { isThere } from "../manifest/entry-comparison.ts";
 import type { Direction, EntryIdentity } from "../manifest/manifest.ts";
 import { exchangeEntries, type SettledExchange, settleExchange } from "../tree/exchange-entries.ts";
 import { setMetadata } from "../tree/metadata.ts";
+import { settleMoveOut } from "../tree/move-by-entries.ts";
 import { moveEntry } from "../tree/move-entry.ts";
 import type { Passage } from "./landing-decision.ts";
-import type { Place } from "./landing-place.ts";
+import { type Place, partedFolder } from "./landing-place.ts";
 
 /**
  * Repairs what a crash or another writer leaves of a move. Every repair may be repeated.
@@ -27,9 +28,13 @@ const POINTS = {
 const OWNER_WRITE = 0o200;
 
 /** Runs first for every entry if an earlier run may have been interrupted. */
-export function repairEntry(place: Place, { kind, from, to }: Passage): SettledExchange {
+export function repairEntry(
+  place: Place,
+  { kind, from, to }: Passage,
+  direction: Direction,
+): SettledExchange {
   const { entry, parent, name, slots, slotName } = place;
-  const settled = settlePlace(place);
+  const settled = settlePlace(place, direction);
   closeLeftOpen(place);
   if (kind === "replace" && isThere(parent.facts(name), to)) {
     mendTime(parent, name, to);
@@ -43,8 +48,11 @@ export function repairEntry(place: Place, { kind, from, to }: Passage): SettledE
 }
 
 /** Does what is left of an exchange in steps that was cut off. */
-export function settlePlace({ parent, name, slots, slotName }: Place): SettledExchange {
-  return settleExchange({ folder: slots, name: slotName }, { folder: parent, name });
+export function settlePlace(place: Place, direction: Direction): SettledExchange {
+  const { parent, name, slots, slotName } = place;
+  return settleExchange({ folder: slots, name: slotName }, { folder: parent, name }, (to) =>
+    settleMoveOut(partedFolder(place), to, direction === "backward"),
+  );
 }
 
 function closeLeftOpen({ entry, parent, name, slots, slotName }: Place): void {

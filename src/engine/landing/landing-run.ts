@@ -1,6 +1,6 @@
 import { parentPath } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../../system/calls/errno.ts";
-import type { Facts, Time } from "../../system/calls/facts.ts";
+import { compareTimes, type Facts, sameIdentity, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { isAfter } from "../base/barrier.ts";
@@ -9,7 +9,9 @@ import type { Direction, ManifestEntry } from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 import { exchangeEntries, exchangeFiles, type SettledExchange } from "../tree/exchange-entries.ts";
+import { moveOut } from "../tree/move-by-entries.ts";
 import { moveEntry } from "../tree/move-entry.ts";
+import type { NamedEntry } from "../tree/named-entry.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 import type { Steps } from "../work/pace.ts";
 import {
@@ -27,7 +29,7 @@ import {
 import { LandingFolders } from "./landing-folders.ts";
 import { LandingLinks } from "./landing-links.ts";
 import { landMetadata, type MetadataRun } from "./landing-metadata.ts";
-import { type Place, placeOf } from "./landing-place.ts";
+import { type Place, partedFolder, placeOf } from "./landing-place.ts";
 import { leaveVanishedFolder, mendModeOfMoved, repairEntry, settlePlace } from "./landing-repair.ts";
 import { LandingReport } from "./landing-report.ts";
 import { hasOldContent, LandingTouches } from "./landing-touches.ts";
@@ -110,7 +112,7 @@ export class LandingRun {
     }
     const place = placeOf(entry, slot, parent, slots);
     if (isResumed && entry.operation !== "metadata")
-      this.#noteSettled(place, repairEntry(place, this.#passage(place)));
+      this.#noteSettled(place, repairEntry(place, this.#passage(place), direction));
     if (direction === "forward" && hasLinks(entry)) this.#links.make(place);
     const slotBefore = place.slots.facts(place.slotName);
     const reported = this.report.attention.length;
@@ -146,7 +148,7 @@ export class LandingRun {
         // Another writer has taken or removed the name since the look.
         if (tries === MOST_TRIES || !failedWith(thrown, "EEXIST", "ENOENT")) throw thrown;
         tries += 1;
-        this.#noteSettled(place, settlePlace(place));
+        this.#noteSettled(place, settlePlace(place, this.#task.direction));
         look = this.#lookAt(place, passage, place.slots.facts(place.slotName));
       }
     }
@@ -159,7 +161,11 @@ export class LandingRun {
 
   #lookAt(place: Place, passage: Passage, slotNow: Facts | undefined): Look {
     const now = place.parent.facts(place.name);
-    const original = inOriginal(now, passage, this.#own, this.#task.direction);
+    const found = inOriginal(now, passage, this.#own, this.#task.direction);
+    // Moving entry by entry moves every change time inside, so the folder is looked at before.
+    const isTouched =
+      found === "from" && this.#goesByEntries(place, now) && this.#wasChangedInside(place, true);
+    const original = isTouched ? "touched" : found;
     const slot = this.#inSlot(place, passage, slotNow);
     return {
       now,
@@ -188,14 +194,15 @@ export class LandingRun {
   #perform(deed: Deed, place: Place, { now, slotNow, situation }: Look): void {
     const target = { folder: place.parent, name: place.name };
     const slot = { folder: place.slots, name: place.slotName };
-    if (deed === "take-out") moveEntry(POINTS.remove, target, slot);
+    const moveOutTo = (out: NamedEntry) => moveOut(POINTS.remove, partedFolder(place), out);
+    if (deed === "take-out") moveOutTo(slot);
     else if (deed === "give-back" && situation.original === "nothing")
       moveEntry(POINTS.giveBack, slot, target);
     else if (deed === "give-back") exchangeEntries(POINTS.giveBack, slot, target);
     else {
       if (deed === "bring-in") moveEntry(POINTS.add, slot, target);
       else if (now?.kind === "directory" || slotNow?.kind === "directory")
-        exchangeEntries(POINTS.exchange, slot, target);
+        exchangeEntries(POINTS.exchange, slot, target, moveOutTo);
       else exchangeFiles(POINTS.exchange, slot, target);
       this.#afterComing(place, situation.kind);
     }
@@ -212,15 +219,23 @@ export class LandingRun {
     return passageOf(entry, this.#task.direction, this.#links.identity(entry));
   }
 
-  #wasChangedInside({ slots, slotName, entry }: Place): boolean {
+  #goesByEntries({ entry }: Place, now: Facts | undefined): boolean {
+    return this.#task.direction === "forward" && entry.skeleton !== undefined && now?.kind === "directory";
+  }
+
+  /** In its slot, or still in the original. */
+  #wasChangedInside({ parent, name, slots, slotName, entry }: Place, isInOriginal = false): boolean {
     const { direction, manifest, landedAt } = this.#task;
     // A change at or after it, inside a folder that goes out, is another writer's.
     const barrier = direction === "forward" ? manifest.barrier : manifest.stagedAt;
-    using folder = slots.openChild(slotName);
+    using folder = isInOriginal ? parent.openChild(name) : slots.openChild(slotName);
+    const { skeleton } = entry;
+    const isParted = skeleton !== undefined && sameIdentity(folder.ownFacts(), skeleton.root);
     const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
     const isOfLanding = (facts: Facts) => landedAt === undefined || !isAfter(facts, landedAt);
     const isOurs = (facts: Facts, path: string) =>
       this.#own.has(facts) ||
+      (isParted && (facts.kind === "directory" || compareTimes(facts.mtime, barrier) < 0)) ||
       hasOldContent(facts, barrier) ||
       (direction === "backward" && linked.has(path) && isOfLanding(facts));
     return firstChangeBelow(folder, barrier, isOurs) !== undefined;

@@ -2,7 +2,7 @@ import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import type { FlushTarget } from "../../system/data/flush.ts";
 import { LANDED } from "../manifest/landed-record.ts";
-import { Slots } from "../manifest/slots.ts";
+import { Slots, slotName } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 
@@ -31,6 +31,8 @@ export function* touchedTargets(
   yield { parent: landing, name: LANDED };
   using slots = Slots.open(landing);
   for (const folder of slots.folders()) yield itself(folder);
+  for (const { entry, slot } of manifest.entries.all())
+    if (entry.skeleton !== undefined) yield { parent: slots.in(slot), name: slotName(slot) };
   yield itself(landing);
 }
 

@@ -5,6 +5,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import type { Age } from "../base/age.ts";
 import { isAfter } from "../base/barrier.ts";
 import { firstChangeBelow } from "../checks/conflicts.ts";
+import { isThere, isThereWithOtherMetadata } from "../manifest/entry-comparison.ts";
 import type { EntryIdentity, ManifestEntry } from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
@@ -53,7 +54,7 @@ export interface LandingTimes {
 
 function assertBackup(slots: Slots, slot: number, entry: ManifestEntry, before: EntryIdentity): void {
   const kept = slots.facts(slot);
-  if (kept !== undefined && sameIdentity(kept, before)) return;
+  if (isThere(kept, before)) return;
   throw new StateError(`The undo record is damaged: what was at ${entry.path} is no longer kept.`, {
     hint: "Nothing is taken back, because not all of it could be. Restore what you need from a backup of your own.",
   });
@@ -72,7 +73,7 @@ export function whyNot(original: Folder, entry: ManifestEntry, times: LandingTim
 }
 
 function whyNotMetadata(parent: Folder, name: string, entry: ManifestEntry, now: Facts): string | undefined {
-  if (entry.before === undefined || !sameIdentity(now, entry.before)) return "replaced since";
+  if (!isThereWithOtherMetadata(now, entry.before)) return "replaced since";
   const { metadata } = entry;
   if (metadata === undefined || sameParts(metadataOf(parent, name, now), metadata.after, metadata.parts))
     return undefined;

@@ -1,3 +1,4 @@
+import { joinPath } from "../../core/paths/byte-path.ts";
 import type { Attention } from "../../core/strategy.ts";
 import { sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -57,5 +58,9 @@ function dropNames({ landing, manifest }: WayBack): void {
 
 function* beforeOf({ anchors, entries }: StoredManifest): Generator<RestoredPath> {
   yield* anchors;
-  for (const { entry } of entries.all()) yield entry;
+  for (const { entry } of entries.all()) {
+    yield entry;
+    for (const [path, before] of Object.entries(entry.skeleton?.files ?? {}))
+      yield { path: joinPath(entry.path, path), before };
+  }
 }

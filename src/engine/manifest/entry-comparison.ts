@@ -3,9 +3,15 @@ import type { EntryIdentity } from "./manifest.ts";
 
 /** Whether the entry there now is this one, changed or not. */
 export function isThere(now: Facts | undefined, identity: EntryIdentity | undefined): boolean {
-  return (
-    now !== undefined && identity !== undefined && now.kind === identity.kind && sameIdentity(now, identity)
-  );
+  if (now === undefined || identity === undefined || now.kind !== identity.kind) return false;
+  if (identity.byContent === true) return sameContentFacts(now, identity);
+  return sameIdentity(now, identity) || (identity.or !== undefined && sameIdentity(now, identity.or));
+}
+
+/** The same for an entry whose metadata changes. */
+export function isThereWithOtherMetadata(now: Facts, identity: EntryIdentity | undefined): boolean {
+  const isUnsteady = identity?.byContent === true;
+  return isUnsteady ? now.kind === identity.kind && now.size === identity.size : isThere(now, identity);
 }
 
 /** Ignores a folder's own time, which moves with the names in it; its contents are compared instead. */

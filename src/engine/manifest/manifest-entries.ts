@@ -73,7 +73,10 @@ function unpackIdentity(packed: PackedIdentity): EntryIdentity {
 }
 
 /** The fields of an entry besides its path and identity. */
-export type EntryExtras = Pick<ManifestEntry, "linkTo" | "innerLinks" | "metadata">;
+export type EntryExtras = Pick<
+  ManifestEntry,
+  "linkTo" | "innerLinks" | "metadata" | "skeleton" | "byContent"
+>;
 
 /** An entry to write. */
 export interface NewEntry {
@@ -173,11 +176,17 @@ function* decoded(lines: Iterable<Line>): Generator<SlotEntry> {
     const entry: ManifestEntry = {
       path,
       operation: OPERATIONS[kind] ?? "replace",
-      before: before === null ? undefined : unpackIdentity(before),
+      before: before === null ? undefined : asKnown(unpackIdentity(before), extras),
       after: after === null ? undefined : unpackIdentity(after),
     };
     yield { slot, entry: extras === undefined ? entry : { ...entry, ...extras } };
   }
+}
+
+/** With what an overlay leaves of the identity. */
+function asKnown(before: EntryIdentity, extras: EntryExtras | undefined): EntryIdentity {
+  if (extras?.skeleton !== undefined) return { ...before, or: extras.skeleton.root };
+  return extras?.byContent === true ? { ...before, byContent: true } : before;
 }
 
 /** The entries of a manifest of version 1, which were in one text. */

@@ -1,6 +1,7 @@
 import type { EntryKind, Facts, Identity, Time } from "../../system/calls/facts.ts";
 import type { EntryOperation } from "../changes/change-set.ts";
 import type { Metadata, MetadataPart } from "../tree/metadata.ts";
+import type { Skeleton } from "../tree/move-by-entries.ts";
 
 /**
  * The manifest of a landing: everything that is needed to apply it, to undo it, or to finish it after a
@@ -100,6 +101,10 @@ export interface ManifestEntry {
    * original.
    */
   readonly innerLinks?: readonly InnerLink[];
+  /** For a folder that goes and may have to move entry by entry: what stands for it then. */
+  readonly skeleton?: Skeleton;
+  /** For a file with several names on an overlay: it gets another number when it moves. */
+  readonly byContent?: true;
   /** For an entry of metadata only. */
   readonly metadata?: {
     readonly before: Metadata;
@@ -121,6 +126,10 @@ export interface EntryIdentity extends Identity {
   readonly mtime: Time;
   /** As prepare saw it. */
   readonly ctime: Time;
+  /** The folder that stands for it once it has moved entry by entry. */
+  readonly or?: Identity;
+  /** It is known by its size, time, mode and owner, because its number does not stay. */
+  readonly byContent?: true;
 }
 
 export function entryIdentity(facts: Facts): EntryIdentity {

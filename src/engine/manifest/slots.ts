@@ -103,6 +103,11 @@ export class Slots {
   }
 }
 
+/** Where the skeleton is of a folder that goes into this slot: see move-by-entries.ts. */
+export function skeletonName(slot: number): string {
+  return `${slot}.skeleton`;
+}
+
 export function slotName(slot: number): string {
   return String(slot);
 }

@@ -149,21 +149,22 @@ function createWhole(
   makeTemporary: () => NamedEntry,
   mode = 0o666 & ~process.umask(),
 ): void {
-  const { folder, name } = target;
+  if (!createNameless(target, bytes, mode)) placeTemporary(makeTemporary(), target, bytes, mode);
+}
+
+/** Whether the file system has nameless files, and names them: an overlay has some that it can't name. */
+function createNameless({ folder, name }: NamedEntry, bytes: FileContent, mode: number): boolean {
   const fd = unlessFailed(NO_NAMELESS, () => folder.createNameless(POINTS.file, mode));
-  if (fd === undefined) {
-    placeTemporary(makeTemporary(), target, bytes, mode);
-    return;
-  }
+  if (fd === undefined) return false;
   try {
     putContent(fd, bytes, folder.label(name));
-    folder.nameFile(POINTS.name, fd, name);
+    return unlessFailed(NO_NAMELESS, () => [folder.nameFile(POINTS.name, fd, name)]) !== undefined;
   } finally {
     closeFile(fd);
   }
 }
 
-const NO_NAMELESS = ["EOPNOTSUPP", "ENOTSUP", "EISDIR", "ENOENT", "EINVAL"];
+const NO_NAMELESS = ["EOPNOTSUPP", "ENOTSUP", "EISDIR", "ENOENT", "EINVAL", "EXDEV"];
 
 function placeTemporary(temporary: NamedEntry, target: NamedEntry, bytes: FileContent, mode: number): void {
   const { folder, name } = temporary;

@@ -1,13 +1,15 @@
 import { SandboxCommitError } from "../../core/errors/errors.ts";
-import { baseName, joinPath } from "../../core/paths/byte-path.ts";
+import { baseName, joinPath, parentPath } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { isOnOverlay } from "../../system/mount/file-system.ts";
 import { folderHolders } from "../../system/process/holders.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
 import { type EntriesWriter, type EntryExtras, packIdentity } from "../manifest/manifest-entries.ts";
-import { type Slots, slotName } from "../manifest/slots.ts";
+import { type Slots, skeletonName, slotName } from "../manifest/slots.ts";
 import { copyEntry, type LinkMap } from "../tree/copy-tree.ts";
+import { makeSkeleton } from "../tree/move-by-entries.ts";
 import { moveEntry } from "../tree/move-entry.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 import { runAtOnce } from "../work/pace.ts";
@@ -48,12 +50,14 @@ export class SlotFiller implements Disposable {
   readonly #links: LinkMap = new Map();
   #hasMovedFolders = false;
   #hasUnsettled = false;
+  readonly #isOnOverlay: boolean;
 
   constructor(input: StagingInput, slots: Slots, writer: EntriesWriter) {
     this.#input = input;
     this.#slots = slots;
     this.#writer = writer;
     this.#parents = new OpenParent(input.sandbox);
+    this.#isOnOverlay = isOnOverlay(input.original);
   }
 
   fill(checked: CheckedEntry, plan: StagingPlan): void {
@@ -141,7 +145,8 @@ export class SlotFiller implements Disposable {
 
   #write(checked: CheckedEntry, plan: StagingPlan, inSlot: Facts | undefined): void {
     const { entry, slot, before } = checked;
-    const extras = this.#extrasOf(entry, before, plan);
+    const own = this.#extrasOf(entry, before, plan);
+    const extras = this.#isOnOverlay ? { ...own, ...this.#onOverlay(checked) } : own;
     this.#writer.add({
       slot,
       path: entry.path,
@@ -150,6 +155,16 @@ export class SlotFiller implements Disposable {
       after: inSlot === undefined ? undefined : packIdentity(inSlot),
       ...(extras !== undefined && { extras }),
     });
+  }
+
+  /** An entry on an overlay may be of a lower layer, which shows only when it is to move. */
+  #onOverlay({ entry, slot, before }: CheckedEntry): EntryExtras {
+    if (before === undefined) return {};
+    if (before.kind !== "directory") return before.nlink > 1 ? { byContent: true } : {};
+    if (entry.operation === "metadata") return {};
+    using parent = this.#input.original.openBelow(parentPath(entry.path));
+    const at = { folder: this.#slots.in(slot), name: skeletonName(slot) };
+    return { skeleton: makeSkeleton({ folder: parent, name: baseName(entry.path) }, at) };
   }
 
   #extrasOf(

@@ -6,9 +6,11 @@ import { closeFile } from "../../system/calls/handles.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { reserveRoom } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { isOnOverlay } from "../../system/mount/file-system.ts";
 import type { FolderTime, TreeEntry } from "../changes/change-set.ts";
 import type { ChangedFolderTime, EntryIdentity, ManifestEntry } from "../manifest/manifest.ts";
 import { metadataOf } from "../tree/metadata.ts";
+import { treeSize } from "../tree/tree-size.ts";
 import type { CheckedEntry } from "./checked-entries.ts";
 import type { StagingInput } from "./staging-input.ts";
 
@@ -80,20 +82,34 @@ export function metadataChange(
   };
 }
 
+/** On an overlay, a file of a lower layer is copied when it moves or changes. */
+export function roomToCopyUp(original: Folder, entries: Iterable<CheckedEntry>): number {
+  if (!isOnOverlay(original)) return 0;
+  let bytes = 0;
+  for (const { entry, before } of entries) {
+    if (before === undefined) continue;
+    using parent = original.openBelow(parentPath(entry.path));
+    const isWhole = before.kind === "directory" && entry.operation !== "metadata";
+    bytes += isWhole ? treeSize(parent, baseName(entry.path)) : before.size;
+  }
+  return bytes;
+}
+
 /**
- * Reserves two blocks for each folder that gets a new name, so that a full disk fails here and not during the
- * landing.
+ * Reserves two blocks for each folder that gets a new name, and this much more, so that a full disk fails
+ * here and not during the landing.
  */
 export function makeBallast(
   landing: Folder,
   entries: Iterable<{ readonly entry: { readonly path: string } }>,
+  more = 0,
 ): void {
   // An undo that was interrupted before its decision may have left a ballast.
   if (landing.facts(BALLAST) !== undefined) return;
   const seen = new SeenFolders();
   let folders = 0;
   for (const { entry } of entries) if (seen.meet(parentPath(entry.path))) folders += 1;
-  const size = 64 * 1024 + folders * 8192;
+  const size = 64 * 1024 + folders * 8192 + more;
   const fd = landing.createFile(BALLAST_POINT, BALLAST, 0o600);
   try {
     reserveRoom(BALLAST_POINT, fd, size, landing.label(BALLAST));

@@ -17,7 +17,7 @@ import type { Steps } from "../work/pace.ts";
 import { CheckedEntries, type CheckedEntry } from "./checked-entries.ts";
 import { findMarks } from "./layer-traces.ts";
 import { SlotFiller } from "./slot-filler.ts";
-import { makeBallast, plannedFolderTimes } from "./staged-manifest.ts";
+import { makeBallast, plannedFolderTimes, roomToCopyUp } from "./staged-manifest.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import { type FolderTimes, readStagingRecord, StagingRecordWriter } from "./staging-record.ts";
 import { Survey } from "./survey.ts";
@@ -74,7 +74,7 @@ export async function stage(input: StagingInput): Promise<StagedLanding | null> 
     barrier,
     stagedAt: takeBarrier(input.landing),
   };
-  makeBallast(input.landing, added(entries));
+  makeBallast(input.landing, added(entries), roomToCopyUp(input.original, entries));
   return { digest: writeManifest(input.landing, header, digest), entries: entries.count };
 }
 

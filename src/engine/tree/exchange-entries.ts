@@ -1,4 +1,4 @@
-import { isRenameUnknown } from "../../system/calls/errno.ts";
+import { failedWith, isRenameUnknown } from "../../system/calls/errno.ts";
 import { type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { moveEntry, withWritableFolders } from "./move-entry.ts";
@@ -30,9 +30,14 @@ const BEFORE = ".before";
  * Swaps any two entries. xfs gives swapped folders a new modification time, which we set back; the landing
  * repairs what a crash in between leaves.
  */
-export function exchangeEntries(point: Failpoint, slot: NamedEntry, target: NamedEntry): void {
+export function exchangeEntries(
+  point: Failpoint,
+  slot: NamedEntry,
+  target: NamedEntry,
+  takeOut?: TakeOut,
+): void {
   const times = [slot, target].map(folderTime);
-  withWritableFolders([slot, target], () => exchangeFiles(point, slot, target), [target, slot]);
+  withWritableFolders([slot, target], () => exchangeFiles(point, slot, target, takeOut), [target, slot]);
   [target, slot].forEach((entry, at) => {
     const [was, now] = [times[at], times[at] && folderTime(entry)];
     if (was !== undefined && now !== undefined && !sameTime(was, now))
@@ -40,14 +45,23 @@ export function exchangeEntries(point: Failpoint, slot: NamedEntry, target: Name
   });
 }
 
+/** Step 1, if it is more than a rename. */
+type TakeOut = (out: NamedEntry) => void;
+
 /** Swaps two entries that are no folders. */
-export function exchangeFiles(point: Failpoint, slot: NamedEntry, target: NamedEntry): void {
+export function exchangeFiles(
+  point: Failpoint,
+  slot: NamedEntry,
+  target: NamedEntry,
+  takeOut: TakeOut = (out) => moveEntry(point, target, out),
+): void {
   try {
     slot.folder.exchange(point, slot.name, target.folder, target.name);
   } catch (thrown) {
-    if (!isRenameUnknown(thrown)) throw thrown;
+    // On an overlay, a folder of a lower layer can't be renamed.
+    if (!isRenameUnknown(thrown) && !failedWith(thrown, "EXDEV")) throw thrown;
     const out = beside(slot, OUT);
-    moveEntry(point, target, out);
+    takeOut(out);
     moveEntry(POINTS.in, slot, target);
     moveEntry(POINTS.keep, out, slot);
   }
@@ -61,9 +75,13 @@ export interface SettledExchange {
   readonly keptAt?: string;
 }
 
-/** Does what a crash has left of an exchange in steps, or of a move by link. */
-export function settleExchange(slot: NamedEntry, target: NamedEntry): SettledExchange {
+/**
+ * Does what a crash has left of an exchange in steps, or of a move by link. `finishOut` finishes a step 1
+ * that is more than a rename; without an exchange, that one went to the slot itself.
+ */
+export function settleExchange(slot: NamedEntry, target: NamedEntry, finishOut?: TakeOut): SettledExchange {
   const out = beside(slot, OUT);
+  finishOut?.(factsOf(slot) === undefined ? slot : out);
   const isBack = [dropIfSame(out, target), dropIfSame(slot, target)].includes(true);
   dropIfSame(out, slot);
   if (factsOf(out) === undefined) return { isBack };

@@ -8,7 +8,6 @@ import { readXattrs, writeXattrs } from "../../system/calls/xattrs.ts";
 import { namesIn } from "../../system/data/existence.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { isOnOverlay } from "../../system/mount/file-system.ts";
 import { inheritedProject } from "../../system/mount/project-quota.ts";
 import { whileLocked } from "../../system/state/lock.ts";
 import { removeTree } from "../tree/remove-tree.ts";
@@ -66,7 +65,6 @@ export function openHomes(stateDir: string): Folder {
 /** Chooses where the workspace goes. Changes nothing. */
 export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): WorkspacePlace {
   using original = Folder.open(scope.root);
-  assertNotOverlay(original);
   using homes = openHomes(stateDir);
   if (canRenameBetween(homes, original)) return { path: homes.label(sandboxId), placement: "state" };
   const name = `${OWN_NAME_PREFIX}${sandboxId}-${randomBytes(6).toString("hex")}`;
@@ -189,20 +187,6 @@ function dropInherited(workspace: Folder): void {
   if (Object.keys(own).length === Object.keys(inherited).length) return;
   writeXattrs(POINTS.inherited, workspace, ROOT_PATH, own, inherited);
   workspace.setMode(POINTS.inherited, ROOT_PATH, 0o700);
-}
-
-/**
- * Refuses overlay file systems: a folder of a lower layer can't be renamed there, and a file becomes another
- * inode at the first write.
- */
-function assertNotOverlay(original: Folder): void {
-  if (!isOnOverlay(original)) return;
-  throw new UnsupportedError(
-    `${original.path} is on an overlay file system (as in a container), where folders can't be moved as one.`,
-    {
-      hint: "Use a folder on a volume, a bind mount or a tmpfs.",
-    },
-  );
 }
 
 function openIfAllowed(path: string): Folder | undefined {

@@ -6,6 +6,7 @@ import { Folder } from "../../../system/calls/folder.ts";
 import { closeFile } from "../../../system/calls/handles.ts";
 import { takesXattrs } from "../../../system/calls/xattrs.ts";
 import { failpoint } from "../../../system/failpoints.ts";
+import { isOnOverlay } from "../../../system/mount/file-system.ts";
 import { mountsBelow } from "../../../system/mount/mount-table.ts";
 import { LayerMarks } from "../layer-marks.ts";
 import type { OverlayWay } from "../layout.ts";
@@ -18,6 +19,8 @@ const PROBE = failpoint("overlay.probe-marks");
  */
 export function whyNoLayers(place: WorkspacePlace, scope: Scope, way: OverlayWay): string | undefined {
   using folder = Folder.open(parentPath(place.path));
+  if (isOnOverlay(folder))
+    return `${folder.path} is on an overlay itself, like the root of a container, which can't hold an upper layer`;
   if (!takesMarks(folder, way))
     return `the file system of ${scope.root} does not take the attributes that an overlay needs`;
   return way === "user-namespace" ? (whyNotMapped(scope) ?? whyNotAlone(scope)) : undefined;

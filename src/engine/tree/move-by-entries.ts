@@ -1,0 +1,151 @@
+import { joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { failedWith } from "../../system/calls/errno.ts";
+import { type Facts, type Identity, sameIdentity, sameTime, type Time } from "../../system/calls/facts.ts";
+import { type Failpoint, failpoint } from "../../system/failpoints.ts";
+import { runAtOnce } from "../work/pace.ts";
+import { type CopiedEntry, copyEntry } from "./copy-tree.ts";
+import { moveEntry } from "./move-entry.ts";
+import type { NamedEntry } from "./named-entry.ts";
+import { walkFrom } from "./walk.ts";
+
+/**
+ * On an overlay, like the root of a container, a folder of a lower layer can't be renamed. It is moved entry
+ * by entry into its *skeleton*: a copy of its folders without anything in them, which can be renamed.
+ *   1. Prepare makes the skeleton, with the metadata of every folder.
+ *   2. The files move into it, the deepest first; an emptied folder of the skeleton gets its time, and the
+ *      empty one in the original is removed, its root last.
+ *   3. The skeleton is renamed to where the folder was to go.
+ *
+ * A crash in 2 leaves files in both trees: moving the rest finishes it, and a landing that is given up moves
+ * those in the skeleton back.
+ */
+const POINTS = {
+  file: failpoint("move.file-of-folder"),
+  times: failpoint("move.skeleton-times"),
+  remove: failpoint("move.remove-emptied"),
+  place: failpoint("move.place-skeleton"),
+  back: failpoint("move.back-from-skeleton"),
+};
+/** How often another writer may put something into a folder that was just emptied. */
+const MOST_TRIES = 8;
+
+export interface Skeleton {
+  /** The identity of its root, which stands for the folder once it has moved. */
+  readonly root: Identity;
+  /** The times of its folders, by their paths in it. */
+  readonly times: { readonly [path: string]: Time };
+  /** Who the files are, and when each changed, by their paths in it: moving them moves that time. */
+  readonly files: { readonly [path: string]: Identity & { readonly ctime: Time } };
+}
+
+/** Makes the skeleton of a folder. */
+export function makeSkeleton(source: NamedEntry, skeleton: NamedEntry): Skeleton {
+  const times: { [path: string]: Time } = {};
+  const files: { [path: string]: Skeleton["files"][string] } = {};
+  const filter = (path: string, { kind, ino, btime, ctime }: Facts) => {
+    if (kind !== "directory") files[path] = { ino, btime, ctime };
+    return kind === "directory";
+  };
+  const onCopied = ({ path, original }: CopiedEntry) => {
+    times[path] = original.mtime;
+  };
+  runAtOnce(copyEntry(source, skeleton, { data: "share", filter, onCopied }, ROOT_PATH));
+  using made = skeleton.folder.openChild(skeleton.name);
+  const { ino, btime } = made.ownFacts();
+  return { root: { ino, btime }, times, files };
+}
+
+/** A folder that may have to move entry by entry, and its skeleton. */
+export interface PartedFolder {
+  readonly source: NamedEntry;
+  /** Who the folder is: another one in its place does not move. */
+  readonly identity: Identity | undefined;
+  /** Where the skeleton is. */
+  readonly at: NamedEntry;
+  readonly skeleton: Skeleton | undefined;
+}
+
+/** Moves an entry to a free name of ours: as one where that is possible, else entry by entry. */
+export function moveOut(point: Failpoint, { source, at, skeleton }: PartedFolder, to: NamedEntry): void {
+  try {
+    moveEntry(point, source, to);
+  } catch (thrown) {
+    if (skeleton === undefined || !failedWith(thrown, "EXDEV")) throw thrown;
+    moveContents(source, at, skeleton.times, ROOT_PATH);
+    moveEntry(POINTS.place, at, to);
+  }
+}
+
+/** Finishes a move by entries that was cut off; or takes it back while the folder is there. */
+export function settleMoveOut(
+  { source, identity, at, skeleton }: PartedFolder,
+  to: NamedEntry,
+  goesBack: boolean,
+): void {
+  if (skeleton === undefined || at.folder.facts(at.name) === undefined) return;
+  const now = source.folder.facts(source.name);
+  const isLeft = now !== undefined && identity !== undefined && sameIdentity(now, identity);
+  if (isLeft && goesBack) {
+    // Also if nothing is left to come back: a crash may have come before the times.
+    bringBack(at, source, skeleton.times, ROOT_PATH);
+    return;
+  }
+  if (!hasBegun(isLeft ? source : undefined, at, skeleton)) return;
+  if (isLeft) moveContents(source, at, skeleton.times, ROOT_PATH);
+  moveEntry(POINTS.place, at, to);
+}
+
+function hasBegun(source: NamedEntry | undefined, at: NamedEntry, { files }: Skeleton): boolean {
+  using original = source?.folder.openChild(source.name);
+  for (const { path, facts } of walkFrom(at.folder, at.name)) {
+    if (facts.kind !== "directory") return true;
+    const inside = path === at.name ? ROOT_PATH : path.slice(at.name.length + 1);
+    if (original !== undefined && original.factsBelow(inside)?.kind !== "directory") return true;
+  }
+  return original === undefined && Object.keys(files).length === 0;
+}
+
+function moveContents(from: NamedEntry, to: NamedEntry, times: Skeleton["times"], path: string): void {
+  for (let tries = 1; ; tries += 1) {
+    moveFiles(from, to, times, path);
+    const time = times[path];
+    if (time !== undefined) to.folder.setTimes(POINTS.times, to.name, { mtime: time });
+    try {
+      from.folder.removeFolder(POINTS.remove, from.name);
+      return;
+    } catch (thrown) {
+      if (tries === MOST_TRIES || !failedWith(thrown, "ENOTEMPTY", "EEXIST")) throw thrown;
+    }
+  }
+}
+
+function moveFiles(from: NamedEntry, to: NamedEntry, times: Skeleton["times"], path: string): void {
+  using source = from.folder.openChild(from.name);
+  using target = to.folder.openChild(to.name);
+  for (const name of source.names()) {
+    const [entry, place] = [
+      { folder: source, name },
+      { folder: target, name },
+    ];
+    const isFolder = source.facts(name)?.kind === "directory" && target.facts(name)?.kind === "directory";
+    if (isFolder) moveContents(entry, place, times, joinPath(path, name));
+    else moveEntry(POINTS.file, entry, place);
+  }
+}
+
+/** A folder that is gone from the original comes back as one. */
+function bringBack(from: NamedEntry, to: NamedEntry, times: Skeleton["times"], path: string): void {
+  using source = from.folder.openChild(from.name);
+  using target = to.folder.openChild(to.name);
+  for (const name of source.names()) {
+    const [entry, place] = [
+      { folder: source, name },
+      { folder: target, name },
+    ];
+    if (target.facts(name)?.kind === "directory") bringBack(entry, place, times, joinPath(path, name));
+    else moveEntry(POINTS.back, entry, place);
+  }
+  const time = times[path];
+  if (time !== undefined && !sameTime(time, target.ownFacts().mtime))
+    target.setTimes(POINTS.times, ROOT_PATH, { mtime: time });
+}

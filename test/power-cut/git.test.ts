@@ -47,6 +47,23 @@ const MOMENTS = [
 /** After the decision, which the checkouts have to follow. */
 const DECIDED = ["git-lock.move:1", "git-lock.move:2", "git-landing.done:1", "git-landing.done:2"] as const;
 
+/** Moments of an apply to two checkouts at their own path, whose commits land as they are. */
+const IN_PLACE_MOMENTS = [
+  "git-lock.take:1",
+  "git.fetch:1",
+  "git-landing.flush:1",
+  "git.fetch:2",
+  "land.exchange:1",
+  "git-lock.move:1",
+  "git-lock.move:2",
+  "git-landing.done:1",
+  "git-lock.move:4",
+  "git.flush:2",
+  "git-landing.done:2",
+] as const;
+
+const SHORT: readonly string[] = ["git.fetch:1", "git-lock.move:2"];
+
 /** In a short run every fifth moment, on one file system. */
 const moments = MOMENTS.filter((_, at) => IS_LONG || at % 5 === 1);
 const fileSystems = IMAGE_FILE_SYSTEMS.filter((_, at) => IS_LONG || at === 0);
@@ -69,14 +86,35 @@ const checkouts: Originals = {
     mkdirSync(join(path, "comes"));
     writeFileSync(join(path, "comes", "file"), content("new", 99));
   },
+  differences: (folder, side) => differencesIn(folder, side, "3"),
+};
+
+/** The same, at their own path, where what is done is committed. */
+const inPlace: Originals = {
+  ...checkouts,
+  strategy: "overlay",
+  change: (path) => {
+    checkouts.change(path);
+    const repository = new TestRepository(path);
+    repository.git("add", "--all", "--", ".", ":!dirty");
+    repository.git("commit", "-q", "-m", "inside");
+    repository.git("tag", "made");
+  },
   differences: (folder, side) => {
-    try {
-      return differences(new TestRepository(folder), side);
-    } catch (thrown) {
-      return [String(thrown)];
-    }
+    const tags = new TestRepository(folder).git("tag", "--list");
+    const isRight = tags === (side === "old" ? "" : "made");
+    return [...differencesIn(folder, side, "2"), ...(isRight ? [] : [`tags: ${tags}`])];
   },
 };
+
+/** `commits` is how many there are when all has landed. */
+function differencesIn(folder: string, side: "old" | "new", commits: string): string[] {
+  try {
+    return differences(new TestRepository(folder), side, commits);
+  } catch (thrown) {
+    return [String(thrown)];
+  }
+}
 
 function fill(folder: string, side: "old" | "new"): void {
   for (let at = 0; at < FILES; at += 1) writeFileSync(join(folder, `file-${at}`), content(side, at));
@@ -90,7 +128,7 @@ function content(side: "old" | "new", at: number): string {
  * What is not as it should be: branch, index and files say the same, git finds nothing wrong, and nothing of
  * ours is left.
  */
-function differences(repository: TestRepository, side: "old" | "new"): string[] {
+function differences(repository: TestRepository, side: "old" | "new", commits: string): string[] {
   const wanted = new Map<string, string>([["dirty", "of the user\n"]]);
   for (let at = 0; at < FILES; at += 1) wanted.set(`file-${at}`, content(side, at));
   if (side === "old") wanted.set("goes", "old\n");
@@ -109,7 +147,7 @@ function differences(repository: TestRepository, side: "old" | "new"): string[] 
   const should = {
     status: " M dirty",
     branch: "refs/heads/main",
-    commits: side === "old" ? "1" : "3",
+    commits: side === "old" ? "1" : commits,
     "end of the log": true,
     fsck: "",
     traces: [],
@@ -132,7 +170,24 @@ describe("A power cut during an apply to git checkouts", () => {
       () => assertAllOrNothing(kind, checkouts, moments),
     );
 
+  for (const kind of fileSystems)
+    it(
+      `[A3][G8] on ${kind} does so at their own path, with commits and tags that were made inside`,
+      rooted,
+      () =>
+        assertAllOrNothing(
+          kind,
+          inPlace,
+          IN_PLACE_MOMENTS.filter((moment) => IS_LONG || SHORT.includes(moment)),
+        ),
+    );
+
   it("[A3] would not, with the flushes switched off: so this test can tell", rooted, () =>
     assertLosesWithout(FLUSHES_OFF, checkouts, DECIDED),
   );
+
+  if (IS_LONG)
+    it("[A3][G8] would not at their own path either, with the flushes switched off", rooted, () =>
+      assertLosesWithout(FLUSHES_OFF, inPlace, ["git-lock.move:1", "git-landing.done:2"]),
+    );
 });

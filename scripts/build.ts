@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { directBuiltins, englishOnly, fewChunks, piecesTogether } from "./bundle-plugins.ts";
 import { makeDeclarations, PUBLIC_ENTRIES } from "./declarations.ts";
+import { manPage } from "./man-page.ts";
 
 /**
  * Builds dist/:
@@ -27,6 +28,7 @@ import { makeDeclarations, PUBLIC_ENTRIES } from "./declarations.ts";
  * - holder.js, the program that holds transactions, with the drivers that it needs.
  * - launcher.cjs, which starts program/launch.js, the program that becomes a command.
  * - types/, the declarations of the public entries (declarations.ts).
+ * - man/drydock.1, the man page, from docs/cli.md (man-page.ts).
  * - .compile-cache/, see bin/compiled.cjs; filled here, so that the first command is as fast as the second.
  *   Not packed.
  *
@@ -94,6 +96,7 @@ async function buildAll(): Promise<void> {
     await bundle(fresh);
     writeEntries(fresh);
     await makeDeclarations(root, join(fresh, "types"));
+    writeManPage(join(fresh, "man"));
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);
   } finally {
@@ -101,6 +104,12 @@ async function buildAll(): Promise<void> {
     rmSync(old, { recursive: true, force: true });
   }
   warmUp();
+}
+
+function writeManPage(folder: string): void {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  mkdirSync(folder);
+  writeFileSync(join(folder, "drydock.1"), manPage(readFileSync(join(root, "docs/cli.md"), "utf8"), version));
 }
 
 async function bundle(outdir: string): Promise<void> {

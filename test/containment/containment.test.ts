@@ -238,7 +238,7 @@ describe("A database inside of a folder", () => {
         resources: [{ location: "app", strategy: "none" }, { location: "app/data/people.db" }],
         allowIrreversible: true,
       }),
-      /it can't leave out data\/people\.db, which is a resource of its own/,
+      /it can't leave out data\/people\.db, which does not belong to it/,
     );
   });
 

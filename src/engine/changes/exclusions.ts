@@ -30,9 +30,9 @@ export function assertKeepsExcluded({ entries }: ChangeSet, { without = [] }: Sc
     const taking = Iterator.from(entries).find((entry) => takes(entry, inside));
     if (taking === undefined) continue;
     throw new SandboxCommitError(
-      `${displayPath(taking.path)} would be removed or replaced, but ${displayPath(inside)} is in it, which is a resource of its own.`,
+      `${displayPath(taking.path)} would be removed or replaced, but ${displayPath(inside)} is in it, which does not belong to this resource.`,
       {
-        hint: `Bring ${displayPath(taking.path)} back in the sandbox, or leave that resource out of the plan.`,
+        hint: `Bring ${displayPath(taking.path)} back in the sandbox, or leave it out of what lands.`,
       },
     );
   }

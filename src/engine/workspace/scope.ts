@@ -49,7 +49,7 @@ export function toEnginePath(scope: Scope, path: string): string {
   const checked = assertResourcePath(path);
   if (isExcluded(scope, checked))
     throw new UsageError(
-      `'${path}' does not belong to this resource: it is a resource of its own in the plan.`,
+      `'${path}' does not belong to this resource: it is a resource of its own in the plan, or Drydock's state.`,
       { code: "LEFT_OUT" },
     );
   if (scope.only === undefined) return checked;

@@ -190,6 +190,6 @@ export class StrategyChooser {
       return `its repository is in ${displayPath(repositoryAt)}, and what is committed inside would be lost`;
     const [inside] = Array.isArray(properties["without"]) ? properties["without"] : [];
     if (inside === undefined || capabilities.leavesOut) return undefined;
-    return `it can't leave out ${String(inside)}, which is a resource of its own`;
+    return `it can't leave out ${String(inside)}, which does not belong to it`;
   }
 }

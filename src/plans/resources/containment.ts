@@ -27,12 +27,13 @@ const BESIDE_A_DATABASE = ["", "-wal", "-shm", "-journal"];
 /**
  * Finds out which resources of a plan contain others, and which sandboxes follow from that. A resource inside
  * another shares the sandbox of the nearest one around it that can have one. Only a database has a sandbox of
- * its own there; the folder around it excludes its files (`properties.without`, relative to the folder).
- * Other overlaps are refused.
+ * its own there; the folder around it excludes its files (`properties.without`, relative to the folder), and
+ * a home excludes the state directory in it. Other overlaps are refused.
  */
 export function contained(
   resolved: readonly ResolvedResource[],
   types: ResourceTypes,
+  stateDir: string,
 ): readonly ContainedResource[] {
   const containments = new Map(
     resolved.map((item) => [item.resource.id, new Containment(item, resolved, types)]),
@@ -41,8 +42,10 @@ export function contained(
   return resolved.map((item) => {
     const containment = containments.get(item.resource.id) as Containment;
     const boundary = boundaryAbove(containment, containments);
-    if (containment.hasOwnSandbox)
-      return { ...item, resource: withExcluded(containment, [...containments.values()], containments) };
+    if (containment.hasOwnSandbox) {
+      const without = [...databasesIn(containment, containments), ...stateIn(item.resource, stateDir)];
+      return { ...item, resource: withExcluded(containment, without) };
+    }
     if (boundary === undefined) throw notAlone(item.resource);
     assertNoOther(item, boundary);
     const within = { resourceId: boundary.resource.id, path: pathFrom(boundary.resource, item.resource) };
@@ -142,20 +145,28 @@ function boundaryAbove(
   return undefined;
 }
 
-/** The resource with the paths that it excludes. */
-function withExcluded(
-  own: Containment,
-  all: readonly Containment[],
+/** The files of databases in a folder, relative to it. */
+function databasesIn(
+  { resource }: Containment,
   containments: ReadonlyMap<string, Containment>,
-): Resource {
-  const { resource } = own;
-  const inside = all.filter(
+): readonly string[] {
+  const inside = [...containments.values()].filter(
     (other) => other.isDatabase && boundaryAbove(other, containments)?.resource.id === resource.id,
   );
-  if (inside.length === 0) return resource;
-  const without = inside.flatMap(({ item }) =>
+  return inside.flatMap(({ item }) =>
     BESIDE_A_DATABASE.map((suffix) => `${pathFrom(resource, item.resource)}${suffix}`),
   );
+}
+
+/** The state directory, if it is in the folder, as it is in a home. */
+function stateIn({ location }: Resource, stateDir: string): readonly string[] {
+  const isIn = location.startsWith("/") && isAtOrBelow(stateDir, location);
+  return isIn ? [stateDir.slice(location.length + 1)] : [];
+}
+
+/** The resource with the paths that it excludes. */
+function withExcluded({ resource }: Containment, without: readonly string[]): Resource {
+  if (without.length === 0) return resource;
   return { ...resource, properties: { ...resource.properties, without } };
 }
 

@@ -54,7 +54,7 @@ export class ResourceResolver {
   ): Promise<readonly ContainedResource[]> {
     const resolved = await this.resolve(requests, strategyFor);
     assertDistinct(resolved.map(({ resource }) => resource));
-    return contained(resolved, this.#types);
+    return contained(resolved, this.#types, this.#stateDir);
   }
 
   /** Resolves resources, with the repositories that belong to them, without looking at how they overlap. */
@@ -85,7 +85,7 @@ export class ResourceResolver {
     for (const { resource } of known)
       if (added.some((other) => isInside(resource.location, other.resource.location)))
         throw overlapOf(resource);
-    const all = contained([...before, ...added], this.#types);
+    const all = contained([...before, ...added], this.#types, this.#stateDir);
     for (const item of all.filter(({ resource }) => !ids.has(resource.id))) assertAsBefore(item, known);
     return all.filter(({ resource }) => ids.has(resource.id));
   }
@@ -162,8 +162,6 @@ export class ResourceResolver {
       });
     if (real === "/") throw unsafe("it is the root of the file system");
     if (isInside(real, this.#stateDir)) throw unsafe("it is in Drydock's own state directory");
-    if (isInside(this.#stateDir, real))
-      throw unsafe(`it contains Drydock's state directory ${this.#stateDir}`);
     if (real.split("/").some((name) => /^\.drydock-[0-9A-HJKMNP-TV-Z]{26}-/.test(name)))
       throw unsafe("it is inside another sandbox");
   }

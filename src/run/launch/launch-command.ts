@@ -101,17 +101,16 @@ function joinedRoot(pid: number): ViewRoot {
 function perform(root: ViewRoot, step: ViewStep): void {
   switch (step.step) {
     case "bind":
-      if (step.ifThere) unlessGone(() => root.bind(step.from, step.at, step.flags));
-      else root.bind(step.from, step.at, step.flags);
+      ifThere(step, () => root.bind(step.from, step.at, step.flags));
       return;
     case "self-bind":
-      root.bindToItself(step.at, step.flags);
+      ifThere(step, () => root.bindToItself(step.at, step.flags));
       return;
     case "system":
       systemOrHost(root, step);
       return;
     case "memory":
-      root.memory(step.at, step.entries);
+      ifThere(step, () => root.memory(step.at, step.entries));
       return;
     case "overlay":
       mountOrHide(root, step);
@@ -147,6 +146,11 @@ function mountOrHide(root: ViewRoot, { at, layers, orHide }: ViewStep & { readon
     if (orHide !== true || !(thrown instanceof SystemCallError)) throw thrown;
     unlessGone(() => root.memory(at, []));
   }
+}
+
+function ifThere(step: { readonly ifThere?: true }, mount: () => void): void {
+  if (step.ifThere) unlessGone(mount);
+  else mount();
 }
 
 /** Skips a mount whose source another process has just unmounted or removed. */

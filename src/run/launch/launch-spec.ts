@@ -60,7 +60,7 @@ export type ViewStep =
       readonly ifThere?: true;
     }
   /** Binds a path to itself, with other flags, or only so that it can't be moved. */
-  | { readonly step: "self-bind"; readonly at: string; readonly flags: MountFlags }
+  | { readonly step: "self-bind"; readonly at: string; readonly flags: MountFlags; readonly ifThere?: true }
   | {
       readonly step: "system";
       readonly at: string;
@@ -74,7 +74,12 @@ export type ViewStep =
       readonly orHost?: true;
     }
   /** A file system in memory with exactly these entries. */
-  | { readonly step: "memory"; readonly at: string; readonly entries: readonly MemoryEntry[] }
+  | {
+      readonly step: "memory";
+      readonly at: string;
+      readonly entries: readonly MemoryEntry[];
+      readonly ifThere?: true;
+    }
   /** `orHide`: a folder whose file system can't be a layer looks empty; without it, that is an error. */
   | { readonly step: "overlay"; readonly at: string; readonly layers: ViewLayers; readonly orHide?: true }
   /** A mount point in a folder that a command can write to. */

@@ -22,8 +22,16 @@ export interface HostFile {
   readonly content: string;
 }
 
-/** An empty read-only folder that covers `at`. It has a name for each mount point and each file in it. */
-export function emptyCover(at: string, mounts: readonly ViewMount[], files: readonly HostFile[]): ViewMount {
+/**
+ * An empty read-only folder that covers `at`, which is there for sure or not. It has a name for each mount
+ * point and each file in it.
+ */
+export function emptyCover(
+  at: string,
+  mounts: readonly ViewMount[],
+  files: readonly HostFile[],
+  isSure: boolean,
+): ViewMount {
   const entries = new Map<string, MemoryEntry>();
   const add = (entry: MemoryEntry) => entries.set(entry.path, entry);
   const addParents = (path: string) => {
@@ -39,7 +47,7 @@ export function emptyCover(at: string, mounts: readonly ViewMount[], files: read
     add({ kind: "file", path: file.at.slice(at.length + 1), content: file.content });
   }
   const sorted = [...entries.values()].toSorted((a, b) => a.path.length - b.path.length);
-  return { at, steps: [{ step: "memory", at, entries: sorted }] };
+  return { at, steps: [{ step: "memory", at, entries: sorted, ...(!isSure && { ifThere: true }) }] };
 }
 
 /** The folders strictly between two paths, the outermost first. */

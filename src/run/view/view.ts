@@ -52,12 +52,15 @@ export function viewSteps(request: ViewRequest): readonly ViewStep[] {
   const mounts = mountsOf(request);
   const empty = mounts.filter(({ isEmpty }) => isEmpty).map(({ at }) => at);
   const missing = mounts.flatMap((mount) => mount.missing ?? []);
-  const covers = [...request.hidden.filter((at) => !missing.includes(at)), ...request.emptied]
+  // What is missing below a sandbox is there in the sandbox.
+  const isInSandbox = (at: string) => request.shown.some((sandbox) => isStrictlyBelow(at, sandbox.at));
+  const isThere = (at: string) => !missing.includes(at) || isInSandbox(at);
+  const covers = [...request.hidden.filter(isThere), ...request.emptied]
     .filter((at) => !empty.some((folder) => isStrictlyBelow(at, folder)))
-    .map((at) => emptyCover(at, mounts, request.files));
+    .map((at) => emptyCover(at, mounts, request.files, !isInSandbox(at)));
   const made = mounts.filter(({ isWritable }) => isWritable).flatMap((mount) => mount.missing ?? []);
   const points = [...empty, ...made].flatMap((folder) => pointsIn(folder, mounts));
-  const all = [...points, ...mounts, ...covers, ...pinsOf(mounts)];
+  const all = [...points, ...mounts, ...covers, ...pinsOf(mounts), ...pinsOfCovers(covers, request.shown)];
   all.sort((a, b) => comparePaths(a.at, b.at));
   const links = request.shown.flatMap(({ link }) => link ?? []);
   return [
@@ -171,6 +174,19 @@ function pinsOf(mounts: readonly ViewMount[]): readonly ViewMount[] {
     )
     .filter((at) => !taken.has(at));
   return [...new Set(pins)].map((at) => ({ at, steps: [{ step: "self-bind", at, flags: {} }] }));
+}
+
+/** The same for folders in a sandbox that lead to a cover, as those of a home to the state directory. */
+function pinsOfCovers(covers: readonly ViewMount[], shown: readonly ShownSandbox[]): readonly ViewMount[] {
+  const pins = covers.flatMap((cover) =>
+    shown
+      .filter(({ at }) => isStrictlyBelow(cover.at, at))
+      .flatMap(({ at }) => ancestorsBetween(at, cover.at)),
+  );
+  return [...new Set(pins)].map((at) => ({
+    at,
+    steps: [{ step: "self-bind", at, flags: {}, ifThere: true }],
+  }));
 }
 
 /** /proc, /sys and /dev are new for each command, so no sandbox can be shown there. */

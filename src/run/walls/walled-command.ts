@@ -1,5 +1,5 @@
 import { UnsupportedError } from "../../core/errors/errors.ts";
-import { parentPath } from "../../core/paths/byte-path.ts";
+import { displayPath, parentPath } from "../../core/paths/byte-path.ts";
 import type { PlanRecord } from "../../core/plan.ts";
 import { homeOf } from "../../sandboxes/scratch/caches.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -45,6 +45,7 @@ export function walledSpec({ tools, terminal }: CommandLauncher, request: Walled
       { hint: "Leave out the limit, or run it where control groups can be made." },
     );
   const places = request.shown.map(inPlace);
+  for (const path of hidden) assertNotInPlace(path, places);
   const own = confinement === "walls" ? privateFolders(folder, homeOf(inherited)) : undefined;
   const home = inherited["HOME"] === undefined ? undefined : pathInPlace(inherited["HOME"], places);
   const environment = commandEnvironment(plan, inherited, {
@@ -79,6 +80,16 @@ export function walledSpec({ tools, terminal }: CommandLauncher, request: Walled
     ),
     cwd,
   };
+}
+
+/** No rule of Landlock takes back what another one allows around it. */
+function assertNotInPlace(hidden: string, places: readonly ShownSandbox[]): void {
+  const inside = pathInPlace(hidden, places);
+  if (inside === hidden || factsOfPath(inside) === undefined) return;
+  throw new UnsupportedError(
+    `${displayPath(hidden)} can't be hidden from the command: its sandbox shows all of the folder around it, and this machine allows no mount.`,
+    { hint: "Make a plan with another strategy: filesystem_copy works everywhere." },
+  );
 }
 
 /** Where a link lies, in the sandbox around it. */

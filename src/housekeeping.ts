@@ -1,3 +1,4 @@
+import type { ClosedPlans } from "./commit/cleanup/closed-plans.ts";
 import type { UndoRetention } from "./commit/cleanup/undo-retention.ts";
 import type { RecoveredPlan, Recovery, RecoveryReport } from "./commit/recovery.ts";
 import type { Notice } from "./core/values/notice.ts";
@@ -6,6 +7,7 @@ import { type SweepParts, sweepRuns } from "./run/sweep.ts";
 export interface HousekeepingParts extends SweepParts {
   readonly recovery: Recovery;
   readonly undoRetention: UndoRetention;
+  readonly closedPlans: ClosedPlans;
 }
 
 /**
@@ -13,7 +15,8 @@ export interface HousekeepingParts extends SweepParts {
  *
  * 1. recovery: ends commits, undos, restores and plans that dead processes left unfinished;
  * 2. the sweep: removes what dead commands left, and the folders and passwords of plans that are over;
- * 3. undo retention: discards undo records that are too old.
+ * 3. undo retention: discards undo records that are too old;
+ * 4. closed plans: lets the records of plans go that are over for long.
  *
  * A step that can't finish reports it in a notice, and the next start tries again.
  */
@@ -25,8 +28,10 @@ export async function keepHouse(
   const steps: readonly (() => Promise<readonly Notice[]>)[] = [
     async () => recoveryNotices(report),
     async () => (await sweepRuns(parts)).map(({ planId, message }) => pending(planId, message)),
-    async () =>
-      (await parts.undoRetention.run()).map(({ planId, why }) => pending(planId, `plan ${planId}: ${why}`)),
+    ...[parts.undoRetention, parts.closedPlans].map(
+      (retention) => async () =>
+        (await retention.run()).map(({ planId, why }) => pending(planId, `plan ${planId}: ${why}`)),
+    ),
   ];
   for (const step of steps) for (const each of await step()) notice(each);
   return report;

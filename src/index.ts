@@ -142,6 +142,7 @@ export type {
   CreatePlanOptions,
   DiffOptions,
   EventsOptions,
+  IdlePlan,
   ListPlansOptions,
   ParticipantResult,
   PatchOptions,
@@ -162,9 +163,9 @@ export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/captur
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type { RunApplyOptions, RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
 export type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
+export type { KnownPlace } from "./sandboxes/remains/known-places.ts";
 export type { OutsideFile } from "./sandboxes/scratch/outside-files.ts";
 export type { OutsidePlace, OutsideSummary } from "./sandboxes/scratch/outside-places.ts";
-export type { KnownPlace } from "./sandboxes/remains/known-places.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";
 export type { WindowSize } from "./system/terminal/program-streams.ts";
 export type { CheckRequest } from "./testing/check.ts";

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { AtomicCommit } from "./commit/atomic-commit.ts";
+import { ClosedPlans } from "./commit/cleanup/closed-plans.ts";
 import { LandedCleanup } from "./commit/cleanup/landed-cleanup.ts";
 import { PlanClosing } from "./commit/cleanup/plan-closing.ts";
 import { UndoRetention } from "./commit/cleanup/undo-retention.ts";
@@ -257,10 +258,11 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
       scan: async (cleanupOptions) => (await cleanup()).scan(cleanupOptions),
       purge: async (cleanupOptions) => (await cleanup()).purge(cleanupOptions),
       status: async () => (await cleanup()).status(),
+      idlePlans: async (idleOptions) => (await cleanup()).idlePlans(idleOptions),
     } satisfies Services["cleanup"],
     manager: new SandboxManager(session, commit),
     recovery,
-    housekeeping: { session, uses, recovery, undoRetention },
+    housekeeping: { session, uses, recovery, undoRetention, closedPlans: new ClosedPlans(session) },
   };
 
   const runs = async () => {

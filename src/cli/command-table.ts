@@ -104,6 +104,16 @@ const CLEANUP_COMMANDS: readonly CommandEntry[] = [
     "count sandboxes, undo records and leftovers",
     () => import("./commands/cleanup/cleanup-status.ts"),
   ),
+  command(
+    "install-timer",
+    "let systemd clean up once a day",
+    () => import("./commands/cleanup/install-timer.ts"),
+  ),
+  command(
+    "remove-timer",
+    "remove what 'install-timer' installed",
+    () => import("./commands/cleanup/remove-timer.ts"),
+  ),
 ];
 
 /** Every command, in the order in which help shows them. */

@@ -101,6 +101,15 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
         .default(formatDuration(defaults.undo.keepMilliseconds))
         .describe("How long an applied plan can be undone: a number and d, h, m or s."),
     }).describe("Taking an applied plan back."),
+    closed_plans: section({
+      keep: z
+        .string("must be a duration")
+        .regex(DURATION_PATTERN, "must be a duration")
+        .default(formatDuration(defaults.closedPlans.keepMilliseconds))
+        .describe(
+          "How long a plan that is over stays known, with its history, once it can't be undone any more: a number and d, h, m or s.",
+        ),
+    }).describe("Plans that are over."),
     git: section({
       fast_forward: flag(
         defaults.git.fastForward,

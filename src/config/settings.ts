@@ -51,6 +51,10 @@ export interface SandboxSettings extends LandingPolicy {
     /** How long an applied plan can be undone. */
     readonly keepMilliseconds: number;
   };
+  readonly closedPlans: {
+    /** How long plans that are over stay known, with their history. */
+    readonly keepMilliseconds: number;
+  };
   readonly git: GitPolicy;
   readonly transaction: TransactionPolicy;
   /** The limits of every command inside a plan that is not given others. */
@@ -119,6 +123,7 @@ export const DEFAULT_SETTINGS: Settings = {
     allowSelfRunning: [],
     checkpoint: { autoCreateOn: ["exec"], keep: 20 },
     undo: { keepMilliseconds: 7 * 86_400_000 },
+    closedPlans: { keepMilliseconds: 90 * 86_400_000 },
     git: { fastForward: false, runHooks: false, limitMilliseconds: 60_000 },
     transaction: { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 },
     limits: {},

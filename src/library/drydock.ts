@@ -12,6 +12,7 @@ import type {
   CleanupOptions,
   CleanupStatus,
   EventsOptions,
+  IdlePlan,
   PurgeResult,
 } from "../plans/plan-views.ts";
 import type { RunOutcome, RunRequest } from "../run/run-once.ts";
@@ -100,6 +101,11 @@ export interface Cleanup {
   scan(options?: Pick<CleanupOptions, "olderThanMs">): Promise<readonly CleanupItem[]>;
   /** Removes leftovers. A failure does not stop the rest. */
   purge(options?: CleanupOptions): Promise<PurgeResult>;
+  /**
+   * Open plans to which nothing has happened for this long (default: two weeks), with last use, size and
+   * owner.
+   */
+  idlePlans(options?: Pick<CleanupOptions, "olderThanMs">): Promise<readonly IdlePlan[]>;
   /** The number and size of sandboxes, undo records and leftovers. */
   status(): Promise<CleanupStatus>;
 }

@@ -41,6 +41,7 @@ export async function openDrydock(options?: DrydockOptions): Promise<Drydock> {
     cleanup: {
       scan: async (wanted) => await cleanup.scan(wanted),
       purge: async (wanted) => await cleanup.purge(wanted),
+      idlePlans: async (wanted) => await cleanup.idlePlans(wanted),
       status: async () => await cleanup.status(),
     },
     strategies: strategiesOf(services),

@@ -294,9 +294,13 @@ const cleanupMethods: CheckedMethods<Cleanup> = {
           olderThanMs: optional(amount),
           dryRun: optional(truth),
           force: optional(truth),
+          undoOlderThanMs: optional(amount),
         }),
       ),
     ],
+  ],
+  idlePlans: [
+    ["options", optional(fields<Pick<CleanupOptions, "olderThanMs">>({ olderThanMs: optional(amount) }))],
   ],
   status: [],
 };

@@ -318,6 +318,19 @@ export interface CleanupOptions {
   readonly dryRun?: boolean;
   /** Also remove leftovers that may hold the only copy of a user's work. */
   readonly force?: boolean;
+  /** Also remove undo records that are at least this old, although their plans could still be undone. */
+  readonly undoOlderThanMs?: number;
+}
+
+/** An open plan that nobody has used for long. */
+export interface IdlePlan {
+  readonly planId: string;
+  readonly name: string;
+  /** When something happened to it last, and by whom. UTC, ISO 8601. */
+  readonly lastUsed: string;
+  readonly by: string;
+  /** The size of its sandboxes and scratch. */
+  readonly bytes: number;
 }
 
 export interface PurgeResult {
@@ -333,6 +346,6 @@ export interface CleanupStatus {
   /** Includes those of open plans. */
   readonly sandboxes: { readonly count: number; readonly bytes: number };
   /** Applied plans that can still be undone. */
-  readonly undoRecords: { readonly count: number };
+  readonly undoRecords: { readonly count: number; readonly bytes: number };
   readonly leftovers: { readonly count: number; readonly bytes: number };
 }

@@ -62,14 +62,28 @@ const TABLES: { readonly [K in Kind]: Table<RecordOf<K>> } = {
   },
 };
 
-/** The statement that makes this change. */
-export function statementFor(change: StoreChange): BoundStatement {
-  if ("put" in change) return put(TABLES[change.put] as Table<Put["record"]>, change.record);
-  if (change.drop === "intents")
-    return { sql: "DELETE FROM intents WHERE sandbox_id = ?", values: [columnText(change.sandboxId)] };
-  if (change.drop === "sandbox")
-    return { sql: "DELETE FROM sandboxes WHERE id = ?", values: [columnText(change.sandboxId)] };
-  return { sql: "DELETE FROM checkpoints WHERE id = ?", values: [columnText(change.id)] };
+/** The statements that make this change. */
+export function statementsFor(change: StoreChange): readonly BoundStatement[] {
+  if ("put" in change) return [put(TABLES[change.put] as Table<Put["record"]>, change.record)];
+  switch (change.drop) {
+    case "intents":
+      return [deletion("intents", "sandbox_id", change.sandboxId)];
+    case "sandbox":
+      return [deletion("sandboxes", "id", change.sandboxId)];
+    case "checkpoint":
+      return [deletion("checkpoints", "id", change.id)];
+    case "plan":
+      return [
+        ...["sandboxes", "transactions", "checkpoints", "history"].map((table) =>
+          deletion(table, "plan_id", change.planId),
+        ),
+        deletion("plans", "id", change.planId),
+      ];
+  }
+}
+
+function deletion(table: string, column: string, value: string): BoundStatement {
+  return { sql: `DELETE FROM ${table} WHERE ${column} = ?`, values: [columnText(value)] };
 }
 
 function put<Record extends object>({ table, columns, key }: Table<Record>, record: Record): BoundStatement {

@@ -91,6 +91,9 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE INDEX sandboxes_by_workspace ON sandboxes (record -> '$.ref.metadata.workspace') WHERE state <> 'CLEANED_UP';
   `,
+  `
+  CREATE INDEX plans_over ON plans (created_at) WHERE state IN ('applied', 'undone', 'cancelled', 'abandoned');
+  `,
 ];
 
 /** The version that this Drydock writes. */

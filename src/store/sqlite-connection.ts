@@ -82,10 +82,10 @@ export class SqliteConnection {
   }
 
   /** The values in the column `text` of a query. */
-  texts(sql: string): string[] {
+  texts(sql: string, ...values: readonly string[]): string[] {
     return this.#guarded(() =>
       this.#statement(sql)
-        .all()
+        .all(...values)
         .map((row) => String(row["text"])),
     );
   }

@@ -14,7 +14,7 @@ import {
   sandboxShape,
   transactionShape,
 } from "./record-shapes.ts";
-import { columnText, statementFor } from "./row-codec.ts";
+import { columnText, statementsFor } from "./row-codec.ts";
 import { openConnection, type SqliteConnection, type SqliteStoreOptions } from "./sqlite-connection.ts";
 import type {
   ClaimResult,
@@ -31,6 +31,7 @@ import type {
  * indexes.
  */
 const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled', 'abandoned')";
+const PLAN_IS_OVER = "state IN ('applied', 'undone', 'cancelled', 'abandoned')";
 const PLAN_IS_UNFINISHED = "state IN ('creating', 'adding', 'restoring', 'closing')";
 const SANDBOX_IS_LIVE = "state <> 'CLEANED_UP'";
 const TRANSACTION_IS_UNFINISHED = "phase NOT IN ('done', 'aborted')";
@@ -95,6 +96,21 @@ class SqliteStore implements Store {
 
   async openPlanIds(): Promise<readonly string[]> {
     return this.#connection.texts(`SELECT id AS text FROM plans WHERE ${PLAN_IS_OPEN}`);
+  }
+
+  async closedPlanIds(before: string, most: number): Promise<readonly string[]> {
+    const ofPlan = "plan_id = plans.id";
+    return this.#connection.texts(
+      `SELECT id AS text FROM plans WHERE ${PLAN_IS_OVER} AND created_at < ?
+        AND coalesce((SELECT json_extract(record, '$.at') FROM history WHERE ${ofPlan} ORDER BY seq DESC LIMIT 1), '') < ?
+        AND NOT EXISTS (SELECT 1 FROM sandboxes WHERE ${ofPlan} AND ${SANDBOX_IS_LIVE})
+        AND NOT EXISTS (SELECT 1 FROM sandboxes JOIN intents ON sandbox_id = id WHERE ${ofPlan})
+        AND NOT EXISTS (SELECT 1 FROM transactions WHERE ${ofPlan}
+          AND (${TRANSACTION_IS_UNFINISHED} OR (${TRANSACTION_HAS_UNDO})))
+        ORDER BY created_at LIMIT ${most}`,
+      columnText(before),
+      columnText(before),
+    );
   }
 
   async landedPlanIds(): Promise<readonly string[]> {
@@ -248,8 +264,7 @@ class SqliteStore implements Store {
     passFailpoint(failpoint("store.write"));
     this.#connection.transaction(durability, () => {
       for (const change of changes) {
-        const { sql, values } = statementFor(change);
-        this.#connection.run(sql, ...values);
+        for (const { sql, values } of statementsFor(change)) this.#connection.run(sql, ...values);
       }
     });
     passFailpoint(failpoint("store.written"));

@@ -22,6 +22,11 @@ export interface Store {
   listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]>;
   /** The ids of the plans that are not over. Cheap, however many there are. */
   openPlanIds(): Promise<readonly string[]>;
+  /**
+   * The ids of plans that are over, to which nothing has happened since this time, and that nothing needs any
+   * more: no undo record, live sandbox, place in the world or unfinished transaction. Oldest first.
+   */
+  closedPlanIds(before: string, most: number): Promise<readonly string[]>;
   /** The ids of plans with a landing that was not undone, the latest landing first. */
   landedPlanIds(): Promise<readonly string[]>;
   /**
@@ -97,6 +102,8 @@ export type StoreChange =
   | { readonly put: "checkpoint"; readonly record: CheckpointRecord }
   | { readonly drop: "intents"; readonly sandboxId: string }
   | { readonly drop: "sandbox"; readonly sandboxId: string }
+  /** With its sandboxes, transactions, checkpoints and history. */
+  | { readonly drop: "plan"; readonly planId: string }
   | { readonly drop: "checkpoint"; readonly id: string };
 
 /** A place in the world that a sandbox has, or was about to have. */

@@ -80,6 +80,8 @@ describe("what the command line says of itself and the machine", () => {
       ["cleanup", "scan"],
       ["cleanup", "purge"],
       ["cleanup", "status"],
+      ["cleanup", "install-timer"],
+      ["cleanup", "remove-timer"],
       ["recover"],
       ["doctor"],
       ["init"],

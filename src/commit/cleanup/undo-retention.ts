@@ -39,7 +39,7 @@ export class UndoRetention {
     const oldest = new Date(now().getTime() - settings.undo.keepMilliseconds).toISOString();
     for (const { id, planId } of await store.undoRecords(oldest)) {
       try {
-        failed.push(...(await this.discard(id)));
+        failed.push(...((await this.discard(id)) ?? []));
       } catch (thrown) {
         failed.push({ planId, why: `its undo record could not be removed: ${messageOf(thrown)}` });
       }
@@ -49,18 +49,17 @@ export class UndoRetention {
 
   /**
    * Discards the undo record of one landed transaction, unless another process works on its plan or
-   * originals.
+   * originals: then it returns undefined. The caller holds no claim on the plan.
    */
-  async discard(transactionId: string): Promise<readonly UndiscardedRecord[]> {
+  async discard(transactionId: string): Promise<readonly UndiscardedRecord[] | undefined> {
     const { store, plans } = this.#session;
     const known = await store.transaction(transactionId);
     const plan = known === undefined ? undefined : await store.plan(known.planId);
     if (plan === undefined) return [];
-    const failed = await plans.withOriginalsIfFree(plan, async (now) => {
+    return await plans.withOriginalsIfFree(plan, async (now) => {
       const landed = await store.transaction(transactionId);
       return landed === undefined || !hasUndoRecord(landed) ? [] : await this.#remove(now, landed);
     });
-    return failed ?? [];
   }
 
   async #remove(plan: PlanRecord, landed: TransactionRecord): Promise<readonly UndiscardedRecord[]> {

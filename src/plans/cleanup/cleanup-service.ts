@@ -4,7 +4,7 @@ import type { Uses } from "../../sandboxes/remains/uses.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { freeReserve } from "../../system/state/reserve.ts";
-import type { CleanupItem, CleanupOptions, CleanupStatus, PurgeResult } from "../plan-views.ts";
+import type { CleanupItem, CleanupOptions, CleanupStatus, IdlePlan, PurgeResult } from "../plan-views.ts";
 import { findLeftovers, type Leftover, type LeftoverParts } from "./leftovers.ts";
 
 export interface CleanupServiceParts extends LeftoverParts {
@@ -45,7 +45,69 @@ export class CleanupService {
         failed.push(...items.map((item) => ({ ...item, message: messageOf(thrown) })));
       }
     }
+    if (options.undoOlderThanMs !== undefined) await this.#freeUndo(options, { removed, kept, failed });
     return { dryRun: options.dryRun === true, removed, kept, failed };
+  }
+
+  /** Open plans to which nothing has happened for this long, the oldest use first; with what they take. */
+  async idlePlans({
+    olderThanMs = IDLE_MS,
+  }: Pick<CleanupOptions, "olderThanMs"> = {}): Promise<readonly IdlePlan[]> {
+    const { store, stateDir } = this.#parts.session;
+    const idle: IdlePlan[] = [];
+    for (const { id, name, createdAt } of await store.listPlans("open")) {
+      const last = (await store.history(id)).at(-1);
+      const lastUsed = last?.at ?? createdAt;
+      if (this.#ageMs(lastUsed) < olderThanMs || this.#parts.uses.living(id).length > 0) continue;
+      const workspaces = (await store.sandboxesOf(id)).flatMap(({ ref }) =>
+        typeof ref.metadata["workspace"] === "string" ? [ref.metadata["workspace"]] : [],
+      );
+      const bytes = [...workspaces, `${stateDir}/runs/${id}`].reduce((sum, at) => sum + (sizeOf(at) ?? 0), 0);
+      idle.push({ planId: id, name, lastUsed, by: last?.actor ?? "", bytes });
+    }
+    return idle.toSorted((a, b) => (a.lastUsed < b.lastUsed ? -1 : 1));
+  }
+
+  /** Discards undo records before their time. */
+  async #freeUndo(
+    { undoOlderThanMs = 0, dryRun = false }: CleanupOptions,
+    { removed, kept, failed }: { [K in "removed" | "kept" | "failed"]: PurgeResult[K][number][] },
+  ): Promise<void> {
+    const { undoRetention, session } = this.#parts;
+    const before = new Date(session.now().getTime() - undoOlderThanMs + 1).toISOString();
+    for (const { id, planId, finishedAt } of await session.store.undoRecords(before)) {
+      const items = (await this.#undoPlaces(planId)).map((location) =>
+        this.#undoItem(planId, location, finishedAt),
+      );
+      const why = dryRun ? [] : await undoRetention.discard(id);
+      if (why === undefined)
+        kept.push(...items.map((item) => ({ ...item, why: "another process works on its plan" })));
+      else if (why[0] === undefined) removed.push(...items);
+      else failed.push(...items.map((item) => ({ ...item, message: why[0]?.why ?? "" })));
+    }
+  }
+
+  #undoItem(planId: string, location: string, since: string | undefined): CleanupItem {
+    const age = this.#ageMs(since);
+    const bytes = sizeOf(location);
+    return {
+      kind: "undo record",
+      planId,
+      location,
+      ageSeconds: Number.isFinite(age) ? Math.max(0, Math.floor(age / 1000)) : null,
+      ...(bytes !== undefined && { bytes }),
+      reason: "its plan could still be undone",
+    };
+  }
+
+  /** Where the undo records of a plan are: the places that stay of its sandboxes. */
+  async #undoPlaces(planId: string): Promise<readonly string[]> {
+    const { store } = this.#parts.session;
+    const landed = (await store.sandboxesOf(planId)).filter(({ state }) => state === "CLEANED_UP");
+    const ids = new Set(landed.map(({ ref }) => ref.sandboxId));
+    return (await store.intents())
+      .filter(({ sandboxId, kind, location }) => ids.has(sandboxId) && kind === "folder" && isThere(location))
+      .map(({ location }) => location);
   }
 
   /** The number and size of sandboxes, undo records and leftovers. */
@@ -58,13 +120,19 @@ export class CleanupService {
       .map(({ ref }) => ref.metadata["workspace"])
       .filter((path): path is string => typeof path === "string" && !abandoned.has(path));
     const undo = await store.undoRecords(now().toISOString());
+    const undoPlaces = await Promise.all(
+      [...new Set(undo.map(({ planId }) => planId))].map((planId) => this.#undoPlaces(planId)),
+    );
     return {
       stateDir,
       sandboxes: {
         count: live.length,
         bytes: workspaces.reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0),
       },
-      undoRecords: { count: undo.length },
+      undoRecords: {
+        count: undo.length,
+        bytes: undoPlaces.flat().reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0),
+      },
       leftovers: {
         count: leftovers.length,
         bytes: leftovers.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0),
@@ -89,7 +157,7 @@ export class CleanupService {
   /** Returns why it stays; undefined if it is removed. */
   async #remove(leftover: Leftover, dryRun: boolean): Promise<string | undefined> {
     const { session, uses } = this.#parts;
-    const done = await session.plans.ifFree(leftover.planId, async () => {
+    const remove = async () => {
       const [use] = uses.living(leftover.planId);
       if (use !== undefined) return `'${use.command}' is running in it (pid ${use.owner.pid})`;
       try {
@@ -99,7 +167,8 @@ export class CleanupService {
         if (thrown instanceof BusyError) return messageOf(thrown);
         throw thrown;
       }
-    });
+    };
+    const done = await (leftover.claimsItself ? remove() : session.plans.ifFree(leftover.planId, remove));
     return done === undefined ? "another process works on its plan" : (done ?? undefined);
   }
 
@@ -120,6 +189,8 @@ export class CleanupService {
   }
 }
 
+/** After two weeks the user of a plan, or the agent, is probably gone. */
+const IDLE_MS = 14 * 86_400_000;
 const HOLDS_WORK = "it may hold the only copy of a user's work";
 
 function sizeOf(location: string): number | undefined {

@@ -1,4 +1,5 @@
 import type { UndoRetention } from "../../commit/cleanup/undo-retention.ts";
+import { BusyError } from "../../core/errors/errors.ts";
 import { isOver } from "../../core/plan.ts";
 import type { SandboxRecord } from "../../core/sandbox.ts";
 import { isUnfinished, keepsForeignWork, type TransactionRecord } from "../../core/transaction.ts";
@@ -21,7 +22,8 @@ export interface Leftover {
   readonly reason: string;
   /** It may hold the only copy of work that was never applied, or of changes of another writer. */
   readonly holdsWork: boolean;
-  /** The caller holds the plan's claim. */
+  /** The caller holds the plan's claim, unless `remove` takes it by itself. */
+  readonly claimsItself?: true;
   remove(): Promise<void>;
 }
 
@@ -97,16 +99,28 @@ async function abandonedSandbox(
   const plan = await parts.session.store.plan(ref.planId);
   if (plan !== undefined && !isOver(plan)) return undefined;
   const isAbandoned = plan?.state === "abandoned";
+  const known = placesOf(record, intents);
+  // A user may have removed some by hand. If that were all, only the record is left to go.
+  const places = known.filter(isLeft);
+  const mayHoldWork = known.length === 0 || places.length > 0;
   return {
-    places: placesOf(record, intents),
+    places,
     planId: ref.planId,
     since: record.createdAt,
     reason: plan === undefined ? "no record knows its plan" : `its plan is ${plan.state}`,
     // A cancel has thrown the work away already; abandoning a plan has thrown away all work that no
     // transaction held.
-    holdsWork: plan?.state !== "cancelled" && ((state === "ACTIVE" && !isAbandoned) || state === "ERRORED"),
+    holdsWork:
+      mayHoldWork &&
+      plan?.state !== "cancelled" &&
+      ((state === "ACTIVE" && !isAbandoned) || state === "ERRORED"),
     remove: () => (isAbandoned ? removal.removeWhole(record) : removal.remove(record, "nothing")),
   };
+}
+
+/** Whether a place is still there, as far as can be known. */
+function isLeft({ location }: { readonly location: string }): boolean {
+  return !location.startsWith("/") || isThere(location);
 }
 
 /** The places of a sandbox that is gone, or that no record knows. */
@@ -118,9 +132,7 @@ async function remains(
   const { store } = parts.session;
   const record = await store.sandbox(sandboxId);
   if (record === undefined) return orphan(parts, sandboxId, intents);
-  const places = placesOf(record, intents).filter(
-    ({ location }) => !location.startsWith("/") || isThere(location),
-  );
+  const places = placesOf(record, intents).filter(isLeft);
   if (places.length === 0) return undefined;
   const transactions = await store.transactionsOf(record.ref.planId);
   const landings = transactions.filter((transaction) => landedFrom(transaction, sandboxId));
@@ -152,9 +164,12 @@ function undoRecord(
     places: facts.places.map(({ location }) => ({ kind: "undo record", location })),
     reason: "its undo record is too old",
     holdsWork: false,
+    claimsItself: true,
     remove: async () => {
-      const [failed] = await undoRetention.discard(id);
-      if (failed !== undefined) throw new Error(failed.why);
+      const failed = await undoRetention.discard(id);
+      if (failed === undefined)
+        throw new BusyError("another process works on its plan", { holder: "another process" });
+      if (failed[0] !== undefined) throw new Error(failed[0].why);
     },
   };
 }

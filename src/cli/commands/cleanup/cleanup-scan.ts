@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { parseDuration } from "../../../config/duration.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToRead } from "../../open-for-command.ts";
-import { cleanupItemLines } from "../../render/machine/cleanup-lines.ts";
+import { cleanupItemLines, idlePlanLines } from "../../render/machine/cleanup-lines.ts";
 
 /** `drydock cleanup scan [--older-than AGE]` */
 export function define(command: Command, context: CommandContext): void {
@@ -10,7 +10,13 @@ export function define(command: Command, context: CommandContext): void {
     .option("--older-than <age>", "only leftovers of at least this age: 7d, 12h, 30m or 90s")
     .action(async ({ olderThan }: { readonly olderThan?: string }) => {
       const options = olderThan === undefined ? {} : { olderThanMs: parseDuration(olderThan) };
-      const items = await openToRead(context, (drydock) => drydock.cleanup.scan(options));
-      context.result({ items }, () => cleanupItemLines(items, context.output.styles));
+      const found = await openToRead(context, async ({ cleanup }) => ({
+        items: await cleanup.scan(options),
+        idlePlans: await cleanup.idlePlans(options),
+      }));
+      context.result(found, () => [
+        ...cleanupItemLines(found.items, context.output.styles),
+        ...idlePlanLines(found.idlePlans, context.output.styles),
+      ]);
     });
 }

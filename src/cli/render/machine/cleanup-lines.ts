@@ -1,5 +1,5 @@
 import { displayPath } from "../../../core/paths/byte-path.ts";
-import type { CleanupItem, CleanupStatus, PurgeResult } from "../../../plans/plan-views.ts";
+import type { CleanupItem, CleanupStatus, IdlePlan, PurgeResult } from "../../../plans/plan-views.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import { sizeText } from "../size-text.ts";
 import type { Styles } from "../styles.ts";
@@ -9,6 +9,22 @@ import { textTable } from "../text-table.ts";
 export function cleanupItemLines(items: readonly CleanupItem[], styles: Styles): readonly string[] {
   if (items.length === 0) return ["Nothing is left over."];
   return itemTable(items, (item) => (item.holdsWork ? `${item.reason}; may hold work` : item.reason), styles);
+}
+
+/** Open plans that nobody has used for long; nothing but the user's word ends them. */
+export function idlePlanLines(plans: readonly IdlePlan[], styles: Styles): readonly string[] {
+  if (plans.length === 0) return [];
+  return [
+    "Open plans that nobody has used for long ('drydock plan cancel PLAN' ends one):",
+    ...textTable(
+      plans.map(({ planId, name, lastUsed, by, bytes }) => [
+        planId,
+        displayPath(name),
+        sizeText(bytes),
+        { text: `last used ${lastUsed} by ${oneLine(by)}`, style: styles.dim },
+      ]),
+    ).map((line) => `  ${line}`),
+  ];
 }
 
 /** The leftovers that a purge removed, kept, and could not remove. */
@@ -35,7 +51,7 @@ export function cleanupStatusLines(status: CleanupStatus, styles: Styles): reado
   const facts: readonly (readonly [string, string])[] = [
     ["state", displayPath(stateDir)],
     ["sandboxes", `${sandboxes.count}, ${sizeText(sandboxes.bytes)}`],
-    ["undo records", String(undoRecords.count)],
+    ["undo records", `${undoRecords.count}, ${sizeText(undoRecords.bytes)}`],
     ["left over", leftovers.count === 0 ? "nothing" : `${leftovers.count}, ${sizeText(leftovers.bytes)}`],
   ];
   return textTable(facts.map(([fact, value]) => [{ text: fact, style: styles.dim }, value]));

@@ -149,6 +149,7 @@ export type {
   PlanChange,
   PlanDiff,
   PlanLog,
+  PlanRename,
   PlanResourceView,
   PlanView,
   PurgeResult,

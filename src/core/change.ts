@@ -70,6 +70,8 @@ export interface DiffStats {
   /** "typechanged" counts as modified. */
   readonly modified: number;
   readonly deleted: number;
+  /** How many of the added entries are renames of deleted ones; absent without any. */
+  readonly renamed?: number;
   readonly insertions: number;
   readonly deletions: number;
 }

@@ -182,7 +182,17 @@ const planMethods: CheckedMethods<Plan> = {
     ["options", optional(fields<DiffOptions & CallOptions>({ ...diffFields, ...callFields, onChange }))],
   ],
   patch: [
-    ["options", optional(fields<PatchOptions & CallOptions>({ ...diffFields, ...callFields, onDiff }))],
+    [
+      "options",
+      optional(
+        fields<PatchOptions & CallOptions>({
+          ...diffFields,
+          ...callFields,
+          onDiff,
+          onlyText: optional(truth),
+        }),
+      ),
+    ],
   ],
   apply: [["options", optional(applyOptions)]],
   add: [["options", addOptions]],

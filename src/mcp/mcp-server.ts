@@ -53,7 +53,10 @@ function registerPatches(server: McpServer, { services }: ToolContext): void {
     async (uri, { plan, path }) => {
       const pieces: string[] = [];
       let length = 0;
-      for await (const piece of services.plans.patch(String(plan), { paths: [String(path)] })) {
+      for await (const piece of services.plans.patch(String(plan), {
+        paths: [String(path)],
+        onlyText: true,
+      })) {
         pieces.push(piece);
         length += piece.length;
         if (length > MOST_PATCH) {

@@ -38,6 +38,7 @@ export const statsShape = z.object({
   added: z.number(),
   modified: z.number(),
   deleted: z.number(),
+  renamed: z.number().optional(),
   insertions: z.number(),
   deletions: z.number(),
 });

@@ -1,5 +1,5 @@
 import type { RemainingSandbox } from "../commit/cleanup/plan-closing.ts";
-import type { Change, ChangeOperation, DiffStats } from "../core/change.ts";
+import type { Change, ChangeKind, ChangeOperation, DiffStats } from "../core/change.ts";
 import type { PlanLabels, PlanState } from "../core/plan.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
 import type { Attention } from "../core/strategy.ts";
@@ -58,8 +58,20 @@ export interface PlanDiff {
   readonly digest: string;
   readonly stats: DiffStats;
   readonly changes: readonly PlanChange[];
+  /** The additions among the changes that are renames, each together with the deletion at its old path. */
+  readonly renames: readonly PlanRename[];
   /** The self-running files among the changes. */
   readonly selfRunning: readonly SelfRunningChange[];
+}
+
+/** An entry that is deleted at one path and added at another, with the same content, mode and owner. */
+export interface PlanRename {
+  readonly resource: string;
+  readonly from: string;
+  readonly to: string;
+  readonly kind: ChangeKind;
+  /** For a folder: how many entries are in it, all of them unchanged. */
+  readonly entries?: number;
 }
 
 /** A change of a file that a tool runs, or takes commands from, by itself. */
@@ -175,6 +187,8 @@ export interface DiffOptions {
 export interface PatchOptions extends Omit<DiffOptions, "onChange"> {
   /** Called with the diff of the patch, before its first piece. */
   readonly onDiff?: (diff: PlanDiff) => void;
+  /** Say of files that are not text only that they differ. Git does not take such a patch. */
+  readonly onlyText?: boolean;
 }
 
 export interface ApplyOptions {

@@ -5,7 +5,7 @@ import { PlanStateError, UsageError } from "../core/errors/errors.ts";
 import { baseName, joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/values/query.ts";
-import { filePatch } from "../engine/show/file-patch.ts";
+import { filePatch, renamePatch } from "../engine/show/file-patch.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
@@ -39,11 +39,13 @@ import type {
   PatchOptions,
   PlanChange,
   PlanDiff,
+  PlanRename,
   PlanView,
   ReviewRequest,
   ReviewRequestOptions,
   SelfRunningChange,
 } from "./plan-views.ts";
+import { RenameFinder, RenameIndex, renamedEntries } from "./renames.ts";
 import { choosePaths, chosenChanges } from "./resources/chosen-paths.ts";
 import {
   assertHasWord,
@@ -179,17 +181,22 @@ export class Plans {
     const found = await this.#find(plan);
     const [all, wanted] = [new ChangesDigest(), new DiffCount()];
     const [changes, selfRunning]: [PlanChange[], SelfRunningChange[]] = [[], []];
+    const finder = new RenameFinder();
     const take = options.onChange ?? ((change: PlanChange) => changes.push(change));
     await eachChange(found, this.#parts.session.sandboxes, this.#allowed(options.allow), (change, runs) => {
       all.add(change);
       if (!isWanted(change, options.paths)) return;
       wanted.add(change);
+      finder.add(change);
       if (runs !== undefined) selfRunning.push(runs);
       take(change);
     });
     const digest = all.end();
     await noteSealed(this.#parts.session, found.id, digest);
-    return { planId: found.id, digest, stats: wanted.stats, changes, selfRunning };
+    const renames = finder.find();
+    const renamed = renamedEntries(renames);
+    const stats = { ...wanted.stats, ...(renamed > 0 && { renamed }) };
+    return { planId: found.id, digest, stats, changes, renames, selfRunning };
   }
 
   /**
@@ -200,15 +207,20 @@ export class Plans {
     const found = await this.#find(plan);
     const diff = await this.diff(found.id, options);
     options.onDiff?.(diff);
-    const { changes } = diff;
-    for (const change of changes) {
+    const renames = new RenameIndex(diff.renames);
+    for (const change of diff.changes) {
+      const rename = renames.of(change);
+      if (rename !== undefined) {
+        yield* renamePiece(found, change, rename);
+        continue;
+      }
       const { record, strategy } = await this.#parts.session.sandboxes.usable(found, change.resource, "look");
       const sources = {
         before: () => strategy.readOriginal(record.ref, change.path),
         after: () => unlessGone(strategy.read(record.ref, change.path)),
       };
-      const patch = await filePatch(change, sources, shownPath(found, change));
-      yield pathFromBytes(patch);
+      const form = { shownPath: shownPath(found, change), onlyText: options.onlyText === true };
+      yield pathFromBytes(await filePatch(change, sources, form));
     }
   }
 
@@ -344,6 +356,13 @@ export class Plans {
 function pathFrom(root: string, path: string): string {
   if (root === ROOT_PATH) return path;
   return path === root ? ROOT_PATH : path.slice(root.length + 1);
+}
+
+/** A rename is in the patch where its new name is. */
+function* renamePiece(plan: PlanRecord, change: PlanChange, rename: PlanRename): Generator<string> {
+  if (change.operation !== "added") return;
+  const old = { ...change, path: rename.from + change.path.slice(rename.to.length) };
+  yield pathFromBytes(renamePatch(change.kind, shownPath(plan, old), shownPath(plan, change)));
 }
 
 /** The path of a change in a patch: a resource that is a file is shown by its name. */

@@ -21,7 +21,7 @@ import type { Change } from "../../core/change.ts";
 import { bytesFromPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import type { DiffSides } from "./change-reader.ts";
 import { shownChanges } from "./diff-view.ts";
-import { filePatch, type PatchSources } from "./file-patch.ts";
+import { filePatch, type PatchForm, type PatchSources } from "./file-patch.ts";
 
 const trees = TreeFixture.forEachTest();
 
@@ -42,10 +42,10 @@ function changes(): readonly Change[] {
   return [...shownChanges(trees.diff().changes, sides)];
 }
 
-async function patchOf(path: string, from = sources()): Promise<string> {
+async function patchOf(path: string, from = sources(), form: PatchForm = {}): Promise<string> {
   const change = changes().find((each) => each.path === path);
   assert.ok(change, `${path} is not among the changes`);
-  return (await filePatch(change, from)).toString("latin1");
+  return (await filePatch(change, from, form)).toString("latin1");
 }
 
 /** What is in a folder, as far as git knows it, by the path below it. */
@@ -87,15 +87,37 @@ describe("filePatch", () => {
     );
   });
 
-  it("[D7] says of binary files that they differ, and no more", async () => {
+  it("[D7] says of binary files that they differ, and no more, if only text is wanted", async () => {
     writeFileSync(original("f"), Buffer.from([0, 1]));
     trees.copy();
     writeFileSync(sandbox("f"), Buffer.from([0, 2]));
     writeFileSync(sandbox("new"), Buffer.from([0]), { mode: 0o600 });
-    assert.equal(await patchOf("f"), "diff --git a/f b/f\nBinary files a/f and b/f differ\n");
+    const onlyText = { onlyText: true };
     assert.equal(
-      await patchOf("new"),
+      await patchOf("f", sources(), onlyText),
+      "diff --git a/f b/f\nBinary files a/f and b/f differ\n",
+    );
+    assert.equal(
+      await patchOf("new", sources(), onlyText),
       "diff --git a/new b/new\nnew file mode 100600\nBinary files /dev/null and b/new differ\n",
+    );
+  });
+
+  it("[V8] writes binary files as git does", async () => {
+    writeFileSync(original("f"), Buffer.from([0, 1]));
+    trees.copy();
+    writeFileSync(sandbox("f"), Buffer.from([0, 2]));
+    spawnSync("git", ["init", "-q", "."], { cwd: trees.root });
+    const options = ["diff", "--no-index", "--binary", "--full-index", "original/f", "sandbox/f"];
+    const { stdout } = spawnSync("git", options, { cwd: trees.root, encoding: "latin1" });
+    // How well the content is compressed is up to each.
+    const shape = (text: string) => text.replace(/^[A-Za-z]c\S+$/gm, "…").replace(/^(index \S+) .*$/m, "$1");
+    const [, ...lines] = shape(stdout).split("\n");
+    assert.deepEqual(
+      shape(await patchOf("f"))
+        .split("\n")
+        .slice(1),
+      lines,
     );
   });
 
@@ -191,7 +213,7 @@ describe("filePatch", () => {
     };
     assert.equal(
       await patchOf("large", { ...sources(), after }),
-      "# large: modified, and too large to be shown by line\n",
+      "# large: modified, and too large to be shown\n",
     );
     await patchOf("mode", { before: after, after });
     assert.deepEqual(asked, []);
@@ -215,7 +237,7 @@ describe("filePatch", () => {
     trees.copy();
     writeFileSync(sandbox("f"), "a\n", { mode: 0o644 });
     const [change] = changes();
-    const patch = await filePatch(change!, sources(), "app/f");
+    const patch = await filePatch(change!, sources(), { shownPath: "app/f" });
     assert.equal(
       patch.toString(),
       "diff --git a/app/f b/app/f\nnew file mode 100644\n--- /dev/null\n+++ b/app/f\n@@ -0,0 +1,1 @@\n+a\n",
@@ -230,6 +252,9 @@ describe("filePatch", () => {
     }
     symlinkSync("old", original("link"));
     symlinkSync("d", original("link to file"));
+    const noise = Array.from({ length: 3000 }, (_, at) => (at * at) % 251);
+    for (const name of ["binary", "binary that goes"])
+      writeFileSync(original(name), Buffer.from([0, ...noise]));
     trees.copy();
     spawnSync("cp", ["-a", "original", "applied"], { cwd: trees.root });
     for (const name of ["d/e/f", ODD_NAME, 'a "b" \\ c', "größe"]) {
@@ -245,6 +270,9 @@ describe("filePatch", () => {
     writeFileSync(sandbox("link to file"), "now a file");
     writeFileSync(sandbox("no newline"), text.join("").trimEnd());
     writeFileSync(sandbox("empty"), "");
+    writeFileSync(sandbox("binary"), Buffer.from([...noise.reverse(), 0]));
+    writeFileSync(sandbox("new binary"), Buffer.from([0, ...noise]), { mode: 0o755 });
+    unlinkSync(sandbox("binary that goes"));
     mkdirSync(sandbox("new"));
     writeFileSync(sandbox("new/f"), "a\n");
     chmodSync(sandbox("mode"), 0o755);

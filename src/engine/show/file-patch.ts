@@ -1,6 +1,7 @@
 import type { Change, ChangeFacts, ChangeKind } from "../../core/change.ts";
 import { bytesFromPath, displayPath } from "../../core/paths/byte-path.ts";
 import { digestOfContent } from "../../system/data/content-digest.ts";
+import { binaryPatch, LARGEST_BINARY } from "./binary-patch.ts";
 import { gitPath } from "./git-path.ts";
 import { isBinary, LARGEST_TEXT, unifiedDiff } from "./text-diff.ts";
 
@@ -16,16 +17,16 @@ export interface PatchSources {
 /**
  * One change as a patch for `git apply`, in bytes, because files are bytes. Everything that a patch can't
  * express (folders, owners, attributes, times, content that can't be shown, warnings) comes first, in lines
- * that begin with `#`, which git and `patch` skip. `shownPath` is the name in the header, if it differs from
- * the change's path.
+ * that begin with `#`, which git and `patch` skip.
  */
 export async function filePatch(
   change: Change,
   sources: PatchSources,
-  shownPath = change.path,
+  options: PatchForm = {},
 ): Promise<Buffer> {
-  const before = await patchSide(change, change.before, sources.before);
-  const after = await patchSide(change, change.after, sources.after);
+  const { shownPath = change.path } = options;
+  const before = await patchSide(change, change.before, sources.before, options);
+  const after = await patchSide(change, change.after, sources.after, options);
   const patch = sidesPatch(shownPath, before, after);
   const notes = [...notesOn(change, before, after, patch.length === 0), ...(change.warnings ?? [])];
   return Buffer.concat([
@@ -34,12 +35,29 @@ export async function filePatch(
   ]);
 }
 
+export interface PatchForm {
+  /** The name in the header, if it differs from the change's path. */
+  readonly shownPath?: string;
+  /** Says of a file that is not text only that it differs. Git does not take such a patch. */
+  readonly onlyText?: boolean;
+}
+
+/** An entry under another name, as git writes it. A patch has no folders, so of these it is a note. */
+export function renamePatch(kind: ChangeKind, from: string, to: string): Buffer {
+  if (kind === "directory")
+    return Buffer.from(`# ${displayPath(to)}: directory renamed from ${displayPath(from)}\n`);
+  const header = `diff --git ${gitPath(`a/${from}`)} ${gitPath(`b/${to}`)}\n`;
+  const names = `similarity index 100%\nrename from ${gitPath(from)}\nrename to ${gitPath(to)}\n`;
+  return Buffer.from(header + names, "latin1");
+}
+
 /** One side of a change that git can express: a file, or a symbolic link, whose content is its target. */
 interface PatchSide {
   readonly mode: string;
   readonly digest?: string;
   /** The content, or why it is not shown. */
   readonly content: "unchanged" | "unknown" | "too large" | "binary" | Uint8Array;
+  readonly isBinary?: boolean;
 }
 
 const NOT_IN_FILES: readonly ChangeKind[] = ["row", "table", "object"];
@@ -49,6 +67,7 @@ async function patchSide(
   change: Change,
   facts: ChangeFacts | undefined,
   read: PatchSources["before"],
+  { onlyText }: PatchForm,
 ): Promise<PatchSide | undefined> {
   if (NOT_IN_FILES.includes(change.kind)) return undefined;
   if (facts?.target !== undefined) return { mode: "120000", content: bytesFromPath(facts.target) };
@@ -56,11 +75,13 @@ async function patchSide(
   const mode = (0o100000 | (facts.mode ?? 0o644)).toString(8);
   const { digest } = facts;
   if (digest === undefined) return { mode, content: isMetadataChange(change) ? "unchanged" : "unknown" };
-  if (change.binary) return { mode, digest, content: "binary" };
-  if (facts.size > LARGEST_TEXT) return { mode, digest, content: "too large" };
+  if (change.binary && onlyText === true) return { mode, digest, content: "binary" };
+  if (facts.size > (change.binary ? LARGEST_BINARY : LARGEST_TEXT))
+    return { mode, digest, content: "too large" };
   const bytes = await read(change.path);
   if (bytes === undefined || digestOfContent(bytes) !== digest) return { mode, digest, content: "unknown" };
-  return { mode, digest, content: isBinary(bytes) ? "binary" : bytes };
+  const isNoText = change.binary === true || isBinary(bytes);
+  return { mode, digest, isBinary: isNoText, content: isNoText && onlyText === true ? "binary" : bytes };
 }
 
 function isMetadataChange({ operation, before, after }: Change): boolean {
@@ -100,7 +121,10 @@ function contentPatch(path: string, before: PatchSide | undefined, after: PatchS
   )
     return Buffer.alloc(0);
   const [old, fresh] = [before?.content, after?.content];
-  if (typeof old !== "string" && typeof fresh !== "string") return unifiedDiff(path, old, fresh);
+  if (typeof old !== "string" && typeof fresh !== "string")
+    return before?.isBinary === true || after?.isBinary === true
+      ? binaryPatch(old, fresh)
+      : unifiedDiff(path, old, fresh);
   const names = [before && gitPath(`a/${path}`), after && gitPath(`b/${path}`)].map(
     (name) => name ?? "/dev/null",
   );
@@ -145,7 +169,7 @@ function contentNotes(
   after: PatchSide | undefined,
 ): string[] {
   const contents = [before?.content, after?.content];
-  if (contents.includes("too large")) return [`${operation}, and too large to be shown by line`];
+  if (contents.includes("too large")) return [`${operation}, and too large to be shown`];
   return contents.includes("unknown") ? [`${operation}, but its content can't be had now`] : [];
 }
 

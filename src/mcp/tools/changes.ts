@@ -40,7 +40,7 @@ export const planDiff = tool({
       onChange: (change) => page.add(change),
     });
     const text = patch
-      ? capped((await Array.fromAsync(plans.patch(diff.planId, wanted))).join(""))
+      ? capped((await Array.fromAsync(plans.patch(diff.planId, { ...wanted, onlyText: true }))).join(""))
       : undefined;
     return {
       ...{ planId: diff.planId, digest: diff.digest, stats: diff.stats },

@@ -74,7 +74,8 @@ async function printPatch(
   const onDiff = (diff: PlanDiff) => {
     notes = [...patchNotes(diff, output.errorStyles)];
   };
-  for await (const part of drydock.plans.patch(plan, { paths, onDiff })) {
+  const onlyText = output.terminal.interactive;
+  for await (const part of drydock.plans.patch(plan, { paths, onDiff, onlyText })) {
     output.write(output.terminal.interactive ? terminalPatch(part, output.styles) : part);
     if (output.failure !== undefined) return;
   }

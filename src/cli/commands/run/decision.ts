@@ -77,7 +77,8 @@ async function view(
   const { page } = await import("../../terminal/pager.ts");
   const { errorStyles } = output;
   async function* text(): AsyncGenerator<string> {
-    for await (const part of drydock.plans.patch(planId)) yield terminalPatch(part, errorStyles);
+    for await (const part of drydock.plans.patch(planId, { onlyText: true }))
+      yield terminalPatch(part, errorStyles);
   }
   if (!(await page(text(), environment)))
     output.warning("There is no pager. Install less, or set PAGER to a program that shows text.");

@@ -10,7 +10,7 @@ const before = { size: 10, mode: 0o644, uid: 0, gid: 0, mtime: "2025-01-01T00:00
 const resource = "app";
 
 function diffOf(...changes: readonly PlanChange[]): PlanDiff {
-  return { planId: "01", digest: "d1", stats: statsOf(changes), changes, selfRunning: [] };
+  return { planId: "01", digest: "d1", stats: statsOf(changes), changes, renames: [], selfRunning: [] };
 }
 
 const diffLines = (diff: PlanDiff, styles = NO_STYLES) => [...linesOf(diff, new ChangeList(styles))];

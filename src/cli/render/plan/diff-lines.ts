@@ -1,5 +1,6 @@
 import type { ChangeOperation } from "../../../core/change.ts";
-import type { PlanChange, PlanDiff } from "../../../plans/plan-views.ts";
+import type { PlanChange, PlanDiff, PlanRename } from "../../../plans/plan-views.ts";
+import { RenameIndex } from "../../../plans/renames.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 import { textWidth } from "../text-table.ts";
@@ -8,11 +9,15 @@ import { type FoldableRow, foldedRows } from "./folded-rows.ts";
 import { placeOf } from "./place.ts";
 import { selfRunningLines } from "./self-running-lines.ts";
 
-const LETTERS: { readonly [operation in ChangeOperation]: string } = {
+/** What a row says happened. */
+type RowOperation = ChangeOperation | "renamed";
+
+const LETTERS: { readonly [operation in RowOperation]: string } = {
   added: "A",
   modified: "M",
   deleted: "D",
   typechanged: "T",
+  renamed: "R",
 };
 const WIDEST_COLUMN = 60;
 const WIDEST_GRAPH = 40;
@@ -50,7 +55,8 @@ export class ChangeList implements DiffLines {
   }
 
   *lines(diff: PlanDiff): Generator<string> {
-    for (const row of this.#rows) yield* rowLines(row, this.#width, this.#styles);
+    for (const row of withRenames(this.#rows, diff, renamedRow))
+      yield* rowLines(row, this.#width, this.#styles);
     yield* selfRunningLines(diff.selfRunning, this.#styles);
     yield summaryLine(diff);
     if (this.#rows.length > 0) yield this.#styles.dim(`digest ${diff.digest}`);
@@ -73,14 +79,16 @@ export class ChangeStat implements DiffLines {
   add(change: PlanChange): void {
     const { resource, path, operation, insertions = 0, deletions = 0, warnings } = change;
     const place = placeOf(resource, path);
-    this.#rows.push({ place, operation, insertions, deletions, text: statText(change), warnings });
+    const text = statText(change);
+    this.#rows.push({ resource, path, place, operation, insertions, deletions, text, warnings });
     this.#width = widened(this.#width, place);
     this.#most = Math.max(this.#most, insertions + deletions);
   }
 
   *lines(diff: PlanDiff): Generator<string> {
-    if (this.#rows.length <= this.#mostLines) for (const row of this.#rows) yield* this.#rowLines(row);
-    else yield* this.#foldedLines();
+    const rows = [...withRenames(this.#rows, diff, renamedStat)];
+    if (rows.length <= this.#mostLines) for (const row of rows) yield* this.#rowLines(row);
+    else yield* this.#foldedLines(rows);
     yield* selfRunningLines(diff.selfRunning, this.#styles);
     yield summaryLine(diff);
   }
@@ -90,8 +98,8 @@ export class ChangeStat implements DiffLines {
     yield* warningLines(row, this.#styles);
   }
 
-  *#foldedLines(): Generator<string> {
-    for (const item of foldedRows(this.#rows, this.#mostLines)) {
+  *#foldedLines(rows: readonly StatRow[]): Generator<string> {
+    for (const item of foldedRows(rows, this.#mostLines)) {
       if ("row" in item) yield* this.#rowLines(item.row);
       else if ("folder" in item) yield this.#line(item.folder, item.text);
       else yield this.#styles.dim(` … and ${item.more} more`);
@@ -126,14 +134,20 @@ export class ChangeNames implements DiffLines {
   }
 }
 
-interface ListRow {
-  readonly operation: ChangeOperation;
+/** A row of one change. */
+interface ChangeRow {
+  readonly resource: string;
+  readonly path: string;
+  readonly operation: RowOperation;
+}
+
+interface ListRow extends ChangeRow {
   readonly place: string;
   readonly notes: string;
   readonly warnings: readonly string[] | undefined;
 }
 
-interface StatRow extends FoldableRow {
+interface StatRow extends FoldableRow, ChangeRow {
   readonly insertions: number;
   readonly deletions: number;
   /** Replaces the graph where no lines changed. */
@@ -146,7 +160,36 @@ export function writtenLines(change: PlanChange, styles: Styles): Iterable<strin
 }
 
 function listRow({ resource, path, operation, warnings }: PlanChange, notes: readonly string[]): ListRow {
-  return { operation, place: placeOf(resource, path), notes: notes.join(", "), warnings };
+  return { resource, path, operation, place: placeOf(resource, path), notes: notes.join(", "), warnings };
+}
+
+/** The rows, with one for each rename in place of those that make it up. */
+function* withRenames<Row extends ChangeRow>(
+  rows: readonly Row[],
+  { renames }: PlanDiff,
+  renamed: (row: Row, rename: PlanRename) => Row,
+): Generator<Row> {
+  const index = new RenameIndex(renames);
+  for (const row of rows) {
+    const rename = row.operation === "renamed" ? undefined : index.of({ ...row, operation: row.operation });
+    if (rename === undefined) yield row;
+    else if (row.operation === "added" && row.path === rename.to) yield renamed(row, rename);
+  }
+}
+
+function renamedRow(row: ListRow, rename: PlanRename): ListRow {
+  const place = `${placeOf(rename.resource, rename.from)} → ${row.place}`;
+  return { ...row, operation: "renamed", place, notes: renameNotes(rename).join(", ") };
+}
+
+function renamedStat(row: StatRow, rename: PlanRename): StatRow {
+  const from = `renamed from ${placeOf(rename.resource, rename.from)}`;
+  return { ...row, operation: "renamed", text: [from, ...renameNotes(rename)].join(", ") };
+}
+
+function renameNotes({ kind, entries }: PlanRename): readonly string[] {
+  if (entries === undefined) return kind === "file" ? [] : [kind];
+  return [kind, `${entries} ${entries === 1 ? "entry" : "entries"}`];
 }
 
 /** One change as a line, and a line for each of its warnings. */
@@ -173,7 +216,8 @@ function summaryLine({ stats }: PlanDiff): string {
   if (stats.added + stats.modified + stats.deleted === 0) return "No changes.";
   const parts = [`${stats.added} added`, `${stats.modified} modified`, `${stats.deleted} deleted`];
   const lines = [counted(stats.insertions, "insertion", "+"), counted(stats.deletions, "deletion", "-")];
-  return `${parts.join(", ")}; ${lines.join(", ")}`;
+  const renamed = stats.renamed === undefined ? "" : `; ${stats.renamed} renamed`;
+  return `${parts.join(", ")}; ${lines.join(", ")}${renamed}`;
 }
 
 function counted(count: number, what: string, sign: string): string {
@@ -195,7 +239,7 @@ function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - textWidth(text)));
 }
 
-function colourOf(operation: ChangeOperation, styles: Styles): (text: string) => string {
+function colourOf(operation: RowOperation, styles: Styles): (text: string) => string {
   if (operation === "added") return styles.green;
   return operation === "deleted" ? styles.red : styles.yellow;
 }

@@ -4,7 +4,7 @@ import type { ChangeOperation } from "../../../core/change.ts";
 export interface FoldableRow {
   /** The path as it is shown. */
   readonly place: string;
-  readonly operation: ChangeOperation;
+  readonly operation: ChangeOperation | "renamed";
   /** Rows with warnings are never folded. */
   readonly warnings: readonly string[] | undefined;
 }
@@ -52,7 +52,7 @@ class Fold<Row extends FoldableRow> {
   }
 
   get text(): string {
-    return ["added", "modified", "deleted"]
+    return ["added", "modified", "deleted", "renamed"]
       .flatMap((word) => (this.counts.has(word) ? [`${this.counts.get(word)} ${word}`] : []))
       .join(", ");
   }

@@ -7,6 +7,7 @@ import { projectRoot, runProgram, TemporaryFolder } from "./project-copy.ts";
 const SOURCES = [
   "src",
   "bin",
+  "clients",
   "scripts",
   "docs",
   "schema",
@@ -82,11 +83,13 @@ describe("the package", () => {
       "bin/compiled.cjs",
       "dist/program/cli.js",
       "dist/types/index.d.ts",
+      "dist/man/drydock.1",
+      "clients/python/drydock_strategy.py",
     ]) {
       assert.ok(paths.includes(path), `${path} is missing`);
     }
     const known =
-      /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|(?:bin|dist|docs|schema)\/.+)$/;
+      /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|(?:bin|clients|dist|docs|schema)\/.+)$/;
     assert.deepEqual(
       paths.filter((path) => !known.test(path) || path.includes(".compile-cache")),
       [],

@@ -45,6 +45,8 @@ const NEEDED: readonly Need[] = [
   { program: "groff", package: "groff-base", lost: "tests of the man page" },
   { program: "zsh", package: "zsh", lost: "tests of completion in zsh" },
   { program: "fish", package: "fish", lost: "tests of completion in fish" },
+  { program: "podman", package: "podman", lost: "tests in containers" },
+  { program: "crun", package: "crun", lost: "tests in containers" },
   { program: "cc", package: "gcc", lost: "tests of libraries that a command plants" },
   { program: "losetup", package: "util-linux", lost: "tests on file systems in images" },
   { program: "unshare", package: "util-linux", lost: "tests in namespaces of their own" },

@@ -4,8 +4,9 @@ import { after, before, describe } from "node:test";
 import { CopyOnWriteStrategy } from "../../src/strategies/copy-on-write/copy-on-write.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
 import { NoneStrategy } from "../../src/strategies/none/none.ts";
+import { IS_LONG } from "../crash/points.ts";
 import { type ImageFileSystem, type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
-import { describeConformance, folderFactory } from "./describe-conformance.ts";
+import { describeConformance, folderFactory, OF_FILE_SYSTEMS } from "./describe-conformance.ts";
 
 const skip = whyNoImages();
 
@@ -54,7 +55,11 @@ for (const kind of ["xfs", "btrfs"] as const) {
     describeConformance(
       "copy_on_write",
       folderFactory((context) => new CopyOnWriteStrategy(context), folder),
-      { scratchDir: folder, ...(skip !== undefined && { skip }) },
+      {
+        scratchDir: folder,
+        ...(skip !== undefined && { skip }),
+        ...(!IS_LONG && kind !== "xfs" && { groups: OF_FILE_SYSTEMS }),
+      },
     );
   });
 }
@@ -63,6 +68,6 @@ onImage("ext4", (folder) => {
   describeConformance(
     "filesystem_copy with its state on another file system",
     folderFactory((context) => new FilesystemCopyStrategy(context), folder),
-    { ...(skip !== undefined && { skip }) },
+    { ...(skip !== undefined && { skip }), ...(!IS_LONG && { groups: OF_FILE_SYSTEMS }) },
   );
 });

@@ -46,6 +46,9 @@ const PROMISES: readonly (readonly [caseName: string, ids: string])[] = [
   ["refuses to land over another writer's changes", "[A15]"],
 ];
 
+/** What may depend on the file system: in a normal run the rest is tried on one of them. */
+export const OF_FILE_SYSTEMS: readonly ConformanceGroup[] = ["diff", "exactness", "two-phase", "conflicts"];
+
 /** A factory of strategies for folders below this one. */
 export function folderFactory(
   create: (context: StrategyContext) => SandboxStrategy,

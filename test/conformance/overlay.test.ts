@@ -3,8 +3,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { CaseResult } from "../../src/testing/index.ts";
+import type { CaseResult, ConformanceCase, ConformanceGroup } from "../../src/testing/index.ts";
 import { conformanceCases } from "../../src/testing/index.ts";
+import { IS_LONG } from "../crash/points.ts";
 import {
   type ImageFileSystem,
   type Mounted,
@@ -13,7 +14,7 @@ import {
   whyNoImages,
 } from "../support/file-systems.ts";
 import { BY_KERNEL, OVERLAY_RUNS, type OverlayRun, runOverlay } from "../support/overlay-runs.ts";
-import { titleOf } from "./describe-conformance.ts";
+import { OF_FILE_SYSTEMS, titleOf } from "./describe-conformance.ts";
 
 type Result = Pick<CaseResult, "name" | "group" | "outcome" | "reason">;
 
@@ -36,18 +37,24 @@ const EXCLUDED: { readonly [title: string]: readonly string[] } = {
 };
 
 /** The suite in a process of its own, whose results are looked at one by one. */
-function describeOverlay(title: string, run: OverlayRun, folder: () => string): void {
+function describeOverlay(
+  title: string,
+  run: OverlayRun,
+  folder: () => string,
+  groups: readonly ConformanceGroup[] = [],
+): void {
   describe(`[S9] [O2] overlay ${title}`, { skip: run.skip }, () => {
     let results: readonly Result[] = [];
     before(async () => {
-      const said = await runOverlay(run, "test/conformance/overlay-run.ts", [run.way, folder()]);
+      const said = await runOverlay(run, "test/conformance/overlay-run.ts", [run.way, folder(), ...groups]);
       results = said
         .trim()
         .split("\n")
         .map((line) => JSON.parse(line) as Result);
     });
 
-    for (const candidate of conformanceCases)
+    const isChosen = ({ group }: ConformanceCase) => groups.length === 0 || groups.includes(group);
+    for (const candidate of conformanceCases.filter(isChosen))
       it(titleOf(candidate), (t) => {
         const result = results.find(({ name }) => name === candidate.name);
         if (result?.outcome === "excluded") t.diagnostic(`excluded: ${result.reason}`);
@@ -83,6 +90,11 @@ for (const kind of ["ext4", "xfs", "btrfs", "tmpfs"] as const) {
       mkdirSync(join(mounted.path, "folder"));
     });
     after(() => mounted.remove());
-    describeOverlay(`${BY_KERNEL.title}, on ${kind}`, BY_KERNEL, () => join(mounted.path, "folder"));
+    describeOverlay(
+      `${BY_KERNEL.title}, on ${kind}`,
+      BY_KERNEL,
+      () => join(mounted.path, "folder"),
+      IS_LONG ? [] : OF_FILE_SYSTEMS,
+    );
   });
 }

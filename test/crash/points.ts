@@ -58,7 +58,7 @@ export async function tracePoints(
 }
 
 /** How often a normal run disturbs a scenario where another one of the same file was disturbed already. */
-const AGAIN = 3;
+const AGAIN = 2;
 
 /**
  * What is left to try at these points: all names that no scenario of this process was disturbed at yet, and

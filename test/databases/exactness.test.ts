@@ -157,8 +157,8 @@ describe("what lands in a database", () => {
       fc.asyncProperty(scripts, scripts, (first, then) =>
         assertExact([tables, ...first.map(orNothing)].join("\n"), then.map(orNothing).join("\n")),
       ),
-      25,
-      10,
+      13,
+      5,
     );
   });
 });

@@ -36,7 +36,7 @@ describe("byte paths", () => {
         const path = JSON.parse(JSON.stringify(pathFromBytes(bytes))) as string;
         assert.deepEqual(new Uint8Array(bytesFromPath(path)), new Uint8Array(bytes));
       }),
-      runs(3000, 10),
+      runs(1500, 5),
     );
   });
 
@@ -45,7 +45,7 @@ describe("byte paths", () => {
       fc.property(nearlyText, nearlyText, (a, b) => {
         assert.equal(pathFromBytes(a) === pathFromBytes(b), Buffer.compare(a, b) === 0);
       }),
-      runs(3000, 10),
+      runs(1500, 5),
     );
   });
 
@@ -57,7 +57,7 @@ describe("byte paths", () => {
         assert.ok(first.isWellFormed(), "a lone surrogate is shown as it is");
         assert.equal(first === second, Buffer.compare(a, b) === 0);
       }),
-      runs(3000, 10),
+      runs(1500, 5),
     );
   });
 
@@ -71,7 +71,7 @@ describe("byte paths", () => {
         const isBetween = comparePaths(a, c) < 0 && comparePaths(c, `${a}/x`) < 0;
         assert.ok(!isBetween || c.startsWith(`${a}/`), `${c} is between ${a} and what is in it`);
       }),
-      runs(3000, 10),
+      runs(1500, 5),
     );
   });
 
@@ -88,7 +88,7 @@ describe("byte paths", () => {
           assert.deepEqual(new Uint8Array(listed as Buffer), new Uint8Array(bytes));
           tree.remove(name);
         }),
-        runs(300, 10),
+        runs(150, 5),
       );
     } finally {
       rmSync(folder, { recursive: true });

@@ -86,8 +86,8 @@ describe("sequences of checkpoints and restores of random work", () => {
           }
         },
       ),
-      40,
-      15,
+      20,
+      8,
     );
   });
 });

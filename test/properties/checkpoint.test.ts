@@ -19,7 +19,7 @@ describe("checkpoints of random work", () => {
   it("[C6] bring back exactly that state, and exactly that lands", () =>
     tryCheckpoints(new FilesystemCopyStrategy(contextIn(join(parent, "state"))), {
       parent,
-      count: 40,
-      seconds: 10,
+      count: 20,
+      seconds: 5,
     }));
 });

@@ -58,15 +58,15 @@ describe("random work in random checkouts", () => {
   });
 
   it("[A11] lands as it is in the worktree, and undo brings back exactly what was", () =>
-    place.landsAndUndoes(20, 3));
+    place.landsAndUndoes(10, 3));
 
   it("[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same", () =>
-    place.survivesDryRuns(8, 1));
+    place.survivesDryRuns(4, 1));
 
-  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(8, 1));
+  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(4, 1));
 
   it("[C6] checkpoints bring back exactly that state, and exactly that lands", () => {
-    const trial = { ...TRIED, parent: join(parent, "checkpoints"), count: 8, seconds: 2 };
+    const trial = { ...TRIED, parent: join(parent, "checkpoints"), count: 4, seconds: 2 };
     return tryCheckpoints(strategy, { ...trial, makeOriginal: makeCheckout, settle: commitAll });
   });
 });

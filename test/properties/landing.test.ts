@@ -20,15 +20,15 @@ describe("random work in random trees", () => {
   });
 
   it("[A11] lands exactly as in a plain folder, and undo brings back exactly what was", () =>
-    place.landsAndUndoes(100, 20));
+    place.landsAndUndoes(50, 10));
 
   it("[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same", () =>
-    place.survivesDryRuns(40, 10));
+    place.survivesDryRuns(20, 5));
 
   it("[A11] lands in parts as it does at once, and each part can be taken back", () =>
-    place.landsInParts(40, 4));
+    place.landsInParts(20, 2));
 
-  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(40, 10));
+  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(20, 5));
 });
 
 for (const kind of ["xfs", "btrfs"] as const satisfies readonly ImageFileSystem[]) {
@@ -48,6 +48,6 @@ for (const kind of ["xfs", "btrfs"] as const satisfies readonly ImageFileSystem[
     });
 
     it("[A11] lands exactly with shared blocks, and undo brings back exactly what was", () =>
-      place.landsAndUndoes(40, 8));
+      place.landsAndUndoes(20, 4));
   });
 }

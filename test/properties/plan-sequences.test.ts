@@ -217,8 +217,8 @@ describe("a plan over a copy, a clone, an overlay, a snapshot, a checkout and a 
         await sequence.begin();
         for (const each of steps) await sequence.perform(each);
       }),
-      12,
-      7,
+      6,
+      4,
     );
   });
 });

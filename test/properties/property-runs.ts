@@ -4,9 +4,12 @@ const isLong = process.env["DRYDOCK_TEST"] === "long";
 /** `SEED` or `SEED,PATH` as a failure prints them: tries that again. */
 const [seed, path] = (process.env["DRYDOCK_TEST_SEED"] ?? "").split(",");
 
+/** How many times as often the long form tries. */
+const LONG = 100;
+
 /**
- * How often a property is tried, and for how long at most. `DRYDOCK_TEST=long` tries fifty times as often,
- * without a limit.
+ * How often a property is tried, and for how long at most. `DRYDOCK_TEST=long` tries a hundred times as
+ * often, without a limit.
  */
 export function runs(
   count: number,
@@ -19,7 +22,7 @@ export function runs(
   readonly interruptAfterTimeLimit?: number;
 } {
   return {
-    numRuns: isLong ? count * 50 : count,
+    numRuns: isLong ? count * LONG : count,
     ...(!isLong && { interruptAfterTimeLimit: seconds * 1000 }),
     ...(seed && { seed: Number(seed) }),
     ...(path && { path, endOnFailure: true }),

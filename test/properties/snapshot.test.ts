@@ -28,22 +28,22 @@ describe("random work in random trees, in a snapshot", { skip: whyNoImages() ?? 
   });
 
   it("[A11] lands exactly as in a plain folder, and undo brings back exactly what was", () =>
-    place.landsAndUndoes(60, 8));
+    place.landsAndUndoes(30, 4));
 
   it("[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same", () =>
-    place.survivesDryRuns(30, 4));
+    place.survivesDryRuns(15, 2));
 
   it("[A11] lands in parts as it does at once, and each part can be taken back", () =>
-    place.landsInParts(40, 3));
+    place.landsInParts(20, 2));
 
-  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(40, 5));
+  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(20, 3));
 
   it("[C6] checkpoints bring back exactly that state, and exactly that lands", () => {
     const parent = join(image.path, "checkpoints");
     return tryCheckpoints(new SnapshotStrategy(contextIn(join(parent, "state"))), {
       parent,
-      count: 40,
-      seconds: 5,
+      count: 20,
+      seconds: 3,
       makeOriginal: makeSubvolume,
     });
   });

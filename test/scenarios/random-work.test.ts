@@ -76,7 +76,7 @@ for (const actor of ACTORS) {
             env: COMPILER_ENVIRONMENT,
           });
         }),
-        { ...runs(5, 8), endOnFailure: false },
+        { ...runs(3, 5), endOnFailure: false },
       );
     });
   });

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import koffi from "koffi";
 
 /**
@@ -36,6 +36,7 @@ export interface NurseryEvent {
 
 /** So many children are cheaper than a warm-up. */
 const COLD_CHILDREN = 4;
+const MADV_DONTFORK = 10;
 const MADV_DOFORK = 11;
 const LOWEST_ADDRESS = 0x10000;
 /** Above it is nothing of V8's, only what the kernel has put there. */
@@ -68,8 +69,12 @@ function native(): ReturnType<typeof bind> {
 /** Works until nobody can ask any more. In each child, and only there, it returns what the child is to do. */
 export async function becomeChild(warmUp: () => Promise<void>): Promise<string> {
   let children = 0;
+  noteHeap();
   for (const line of lines()) {
-    if (children === COLD_CHILDREN) await warmUp();
+    if (children === COLD_CHILDREN) {
+      await warmUp();
+      noteHeap();
+    }
     children += 1;
     const request = JSON.parse(line) as NurseryRequest;
     if (forkAll() === 0 && mind(request) === "child") return request.argument;
@@ -104,6 +109,19 @@ function forkAll(): number {
   return pid;
 }
 
+/** Start and length of what V8 keeps out of forks, as it was noted. */
+const heap: (readonly [start: number, length: number])[] = [];
+
+/** Notes what V8 keeps out of forks at this moment, before a fork takes that back. */
+function noteHeap(): void {
+  for (const area of readFileSync("/proc/self/smaps", "latin1").split(/\n(?=[0-9a-f]+-)/)) {
+    const [, from = "", to = ""] = /^([0-9a-f]+)-([0-9a-f]+)/.exec(area) ?? [];
+    if (!/^VmFlags:.* dc\b/m.test(area)) continue;
+    const start = Number.parseInt(from, 16);
+    heap.push([start, Number.parseInt(to, 16) - start]);
+  }
+}
+
 /** In the child it returns, with everything as in a process of its own; the minder ends here. */
 function mind(request: NurseryRequest): "child" {
   const pid = forkAll();
@@ -124,7 +142,9 @@ function say(event: NurseryEvent): void {
 }
 
 function settleIn({ output, environment }: NurseryRequest): void {
-  const { loop, continueLoop, getpid, dup2 } = native();
+  const { loop, continueLoop, getpid, dup2, madvise } = native();
+  // As in other processes, a program that it starts is no copy of its heap for a moment.
+  for (const [start, length] of heap) madvise(start, length, MADV_DONTFORK);
   continueLoop(loop);
   Object.defineProperty(process, "pid", { value: getpid(), enumerable: true, configurable: true });
   for (const [path, fd] of [

@@ -100,6 +100,10 @@ const LAYERS = [
   ["runtime.ts", "runtime.ts puts the parts together: it must not depend on who uses the result"],
   ["mcp/", "mcp/ shows the services to agents: it must work without a command line, which starts it"],
   [
+    "serve/",
+    "serve/ shows the services to programs by HTTP: it must work without a command line, which starts it",
+  ],
+  [
     "cli/",
     "cli/ shows the services to people: it must work without what is for programs, and nothing may build on it",
   ],

@@ -21,6 +21,7 @@ const CHECKS: readonly Step[] = [
   { name: "dead code (knip)", command: [process.execPath, "node_modules/knip/bin/knip.js"] },
   { name: "list of failpoints", command: [process.execPath, "scripts/failpoints.ts", "--check"] },
   { name: "JSON schema of the config", command: [process.execPath, "scripts/config-schema.ts", "--check"] },
+  { name: "document of the API", command: [process.execPath, "scripts/api-schema.ts", "--check"] },
 ];
 
 const problems = await main(process.argv.slice(2));

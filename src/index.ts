@@ -118,12 +118,11 @@ export { openDrydock } from "./library/open-drydock.ts";
 export type { Plan, PlanSweeps, Plans, ResourceHandle } from "./library/plan.ts";
 export type {
   Content,
-  DiffPage,
-  DiffPageOptions,
   RunOptions,
   SpawnOptions,
   Workspace,
 } from "./library/workspace.ts";
+export type { DiffPage, DiffPageOptions } from "./plans/diff-page.ts";
 export type { DoctorReport } from "./plans/doctor.ts";
 export type { EntryList, ListOptions, ReadRange } from "./plans/entries/entry-views.ts";
 export type { WantedLabels } from "./plans/plan-labels.ts";

@@ -101,10 +101,8 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       abandon: async (plan) =>
         new (await import("./commit/cleanup/abandonment.ts")).Abandonment(parts.session).abandon(plan),
       log: async (plan) => (await import("./plans/plan-log.ts")).planLog(parts.session, plan),
-      events: async function* (wanted = {}) {
-        const { planEvents } = await import("./plans/plan-events.ts");
-        yield* planEvents(parts.session, wanted, closed.signal);
-      },
+      events: async (wanted = {}) =>
+        (await import("./plans/plan-events.ts")).planEvents(parts.session, wanted, closed.signal),
       doctor: async () =>
         (await import("./plans/doctor.ts")).examine({ stateDir, ...parts, chooser: await parts.chooser() }),
       check: async (strategy, request = {}) =>

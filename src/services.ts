@@ -101,7 +101,7 @@ export interface Services {
    * What happens to plans, by any process: from the beginning or behind a cursor, in order, and as it goes
    * on, until the signal or the end of these services.
    */
-  events(options?: EventsOptions): AsyncIterable<PlanEvent>;
+  events(options?: EventsOptions): Promise<AsyncIterable<PlanEvent>>;
   /** What works on this machine. */
   doctor(): Promise<DoctorReport>;
   /** Runs the conformance suite on a strategy: by its name, or by `MODULE:CLASS`. */

@@ -155,6 +155,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     ...command("doctor", "say what works on this machine", () => import("./commands/doctor.ts")),
     anywhere: true,
   },
+  command("serve", "serve programs by HTTP, at a private socket", () => import("./commands/serve/serve.ts")),
   command(
     "mcp",
     "serve an agent on standard input and output (Model Context Protocol)",

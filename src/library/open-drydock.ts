@@ -35,7 +35,9 @@ export async function openDrydock(options?: DrydockOptions): Promise<Drydock> {
       await callsOf(services, {})("run", request, (rest) =>
         services.run({ ...rest, signal: services.operations.signal }),
       ),
-    events: (wanted) => services.events(wanted),
+    events: async function* (wanted) {
+      yield* await services.events(wanted);
+    },
     recovery: services.recovery,
     recover: async () => await services.recover(),
     cleanup: {

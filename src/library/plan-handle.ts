@@ -39,7 +39,9 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     restore: async (checkpoint, options) =>
       await call("restore", options, () => checkpoints.restore(id, checkpoint)),
     log: async () => await services.log(id),
-    events: (options) => services.events({ ...options, plan: id }),
+    events: async function* (options) {
+      yield* await services.events({ ...options, plan: id });
+    },
     settle: async (how) => await services.settle(id, how),
     abandon: async () => await services.abandon(id),
     sandboxes: checkedSweeps({

@@ -17,6 +17,7 @@ import {
 } from "../core/values/arguments.ts";
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
 import type { Limits } from "../core/values/limits.ts";
+import type { DiffPageOptions } from "../plans/diff-page.ts";
 import type { ListOptions, ReadRange } from "../plans/entries/entry-views.ts";
 import type {
   AddOptions,
@@ -40,7 +41,7 @@ import type { CheckRequest } from "../testing/check.ts";
 import type { CallOptions } from "./call-options.ts";
 import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
-import type { Content, DiffPageOptions, RunOptions, SpawnOptions, Workspace } from "./workspace.ts";
+import type { Content, RunOptions, SpawnOptions, Workspace } from "./workspace.ts";
 
 /**
  * The public border: the arguments that each function of the library accepts. Inside it, the types hold. The

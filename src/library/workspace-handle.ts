@@ -1,14 +1,12 @@
 import { UsageError } from "../core/errors/errors.ts";
+import { diffPage } from "../plans/diff-page.ts";
 import type { EntryPlace } from "../plans/entries/entry-views.ts";
-import type { PlanChange } from "../plans/plan-views.ts";
 import type { SpawnedCommand } from "../run/spawn.ts";
 import type { Services } from "../services.ts";
 import type { CallOptions } from "./call-options.ts";
 import { callsOf } from "./calls.ts";
 import { checkedWorkspace } from "./public-arguments.ts";
-import type { Content, DiffPage, DiffPageOptions, Workspace } from "./workspace.ts";
-
-const PAGE = 1000;
+import type { Content, Workspace } from "./workspace.ts";
 
 /** The workspace of a resource of a plan; without a name, of the only one. */
 export function workspaceHandle(services: Services, planId: string, resource?: string): Workspace {
@@ -65,7 +63,7 @@ export function workspaceHandle(services: Services, planId: string, resource?: s
       await call("checkpoint", options, (rest) => checkpoints.checkpoint(planId, rest)),
     restore: async (checkpoint, options) =>
       await call("restore", options, () => checkpoints.restore(planId, checkpoint)),
-    diff: async (options) => await call("diff", options, (rest) => diffPage(services, planId, rest)),
+    diff: async (options) => await call("diff", options, (rest) => diffPage(plans, planId, rest)),
     close,
     [Symbol.asyncDispose]: close,
   });
@@ -77,28 +75,6 @@ export function workspaceHandle(services: Services, planId: string, resource?: s
     const { location, type } = resources.find(({ name }) => name === resource) ?? {};
     return location?.startsWith("/") === true && type !== "fs-file" ? { cwd: location } : {};
   }
-}
-
-async function diffPage(
-  { plans }: Services,
-  planId: string,
-  { cursor, limit = PAGE, ...options }: DiffPageOptions,
-): Promise<DiffPage> {
-  const [, digest, offset = "0"] = /^(\S+) (\d+)$/.exec(cursor ?? "") ?? [];
-  const [from, to] = [Number(offset), Number(offset) + limit];
-  const changes: PlanChange[] = [];
-  let count = 0;
-  const onChange = (change: PlanChange) => {
-    if (count >= from && count < to) changes.push(change);
-    count += 1;
-  };
-  const diff = await plans.diff(planId, { ...options, onChange });
-  if (cursor !== undefined && digest !== diff.digest)
-    throw new UsageError("The changes are no longer those of the earlier pages.", {
-      hint: "Ask for the first page again.",
-      code: "STALE_CURSOR",
-    });
-  return { ...diff, changes, ...(count > to && { next: `${diff.digest} ${to}` }) };
 }
 
 function callPart({ signal, onProgress }: CallOptions): CallOptions {

@@ -1,14 +1,9 @@
 import type { Change } from "../core/change.ts";
 import type { Entry } from "../core/resource/entry.ts";
 import type { StatementResult } from "../core/values/query.ts";
+import type { DiffPage, DiffPageOptions } from "../plans/diff-page.ts";
 import type { EntryList, ListOptions, ReadRange } from "../plans/entries/entry-views.ts";
-import type {
-  CheckpointOptions,
-  CheckpointResult,
-  DiffOptions,
-  PlanDiff,
-  RestoreResult,
-} from "../plans/plan-views.ts";
+import type { CheckpointOptions, CheckpointResult, RestoreResult } from "../plans/plan-views.ts";
 import type { CaptureRequest, CaptureResult } from "../run/capture.ts";
 import type { SpawnedCommand, SpawnRequest } from "../run/spawn.ts";
 import type { CallOptions } from "./call-options.ts";
@@ -21,20 +16,6 @@ export type RunOptions = Omit<CaptureRequest, "command">;
 
 /** The options of `spawn`. */
 export type SpawnOptions = Omit<SpawnRequest, "command">;
-
-/** Which page of the changes. */
-export interface DiffPageOptions extends Omit<DiffOptions, "onChange"> {
-  /** Goes on after an earlier page: its `next`. Refused once the changes are others (`STALE_CURSOR`). */
-  readonly cursor?: string;
-  /** The most changes of a page. Default: 1,000. */
-  readonly limit?: number;
-}
-
-/** A page of the changes that would land. Digest and statistics are of all of them. */
-export interface DiffPage extends PlanDiff {
-  /** The cursor of the next page; absent on the last one. */
-  readonly next?: string;
-}
 
 /**
  * Everything that a tool does in the sandbox of one resource of a plan: files, commands, checkpoints, the

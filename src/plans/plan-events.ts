@@ -19,17 +19,29 @@ const PAGE = 200;
 
 const CURSOR = /^(\d{1,15})-([0-9a-z]{1,12})$/;
 
-/** Tells events until the signal or `closed` ends them. */
-export async function* planEvents(
+/** Finds the place to begin at. The events then go on until the signal or `closed` ends them. */
+export async function planEvents(
   { plans, store }: Session,
   { plan, after, signal }: EventsOptions,
   closed: AbortSignal,
-): AsyncGenerator<PlanEvent> {
+): Promise<AsyncGenerator<PlanEvent>> {
   const over = signal === undefined ? closed : AbortSignal.any([closed, signal]);
-  if (over.aborted) return;
-  const planId = plan === undefined ? undefined : (await plans.find(plan)).id;
-  if (over.aborted) return;
-  let seq = await placeOf(store, after);
+  const planId = plan === undefined || over.aborted ? undefined : (await plans.find(plan)).id;
+  const place = over.aborted ? 0 : await placeOf(store, after);
+  return eventsBehind(store, { place, planId }, over);
+}
+
+interface Beginning {
+  readonly place: number;
+  readonly planId: string | undefined;
+}
+
+async function* eventsBehind(
+  store: Store,
+  { place, planId }: Beginning,
+  over: AbortSignal,
+): AsyncGenerator<PlanEvent> {
+  let seq = place;
   while (!over.aborted) {
     const page = await store.historyAfter(seq, { planId, limit: PAGE });
     for (const item of page) {

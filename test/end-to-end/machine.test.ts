@@ -37,6 +37,7 @@ describe("what the command line says of itself and the machine", () => {
       "strategy",
       "resource-type",
       "doctor",
+      "serve",
       "mcp",
       "init",
       "trust",

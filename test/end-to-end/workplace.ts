@@ -118,6 +118,11 @@ export class Workplace implements Disposable {
     return readFileSync(join(this.path, path), "utf8");
   }
 
+  /** The text of a file anywhere. */
+  readAt(file: string): string {
+    return readFileSync(file, "utf8");
+  }
+
   /** Every path below a folder, with the content of files. */
   tree(path: string): { readonly [path: string]: string } {
     const entries = readdirSync(join(this.path, path), { recursive: true, withFileTypes: true });
@@ -206,6 +211,10 @@ export class Running {
         this.#child.stdin?.writableLength === 0 &&
         readFileSync(`/proc/${this.#child.pid}/wchan`, "latin1") !== "0",
     );
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   signal(...signals: readonly NodeJS.Signals[]): void {

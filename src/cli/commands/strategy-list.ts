@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { strategyViews } from "../../strategies/strategy-views.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { openToRead } from "../open-for-command.ts";
@@ -8,23 +9,7 @@ import { oneLine } from "../terminal/printable.ts";
 /** `drydock strategy list` */
 export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
-    const { strategies, unusable } = await openToRead(context, async ({ registry }) => {
-      const all = await registry.listAll();
-      return {
-        strategies: all.strategies.map(({ name, builtIn, capabilities, madeWith: { version } }) => ({
-          name,
-          builtIn,
-          ...(version !== undefined && { version }),
-          ...capabilities,
-        })),
-        unusable: all.unusable.map(({ name, error: { code, message, hint } }) => ({
-          name,
-          code,
-          message,
-          hint,
-        })),
-      };
-    });
+    const { strategies, unusable } = await openToRead(context, ({ registry }) => strategyViews(registry));
     // A declared strategy that can't be used is a usage error, but the others are listed all the same.
     if (unusable.length > 0) context.exitWith(EXIT.usage);
     context.result({ strategies, ...(unusable.length > 0 && { unusable }) }, () => [

@@ -27,6 +27,8 @@ export const ERROR_CODES = [
   "PATH_TAKEN",
   "NOT_EMPTY",
   "STALE_CURSOR",
+  "BAD_RANGE",
+  "NO_SUCH_COMMAND",
   "CLOSED",
   "NO_SUCH_EXPORT",
   "NO_ACCESS",

@@ -40,7 +40,8 @@ async function followLog(
   const { signal } = interruption;
   await openToRead(context, async (drydock) => {
     const { id } = await drydock.plans.find(plan);
-    for await (const event of drydock.events({ plan: id, signal, ...(after !== undefined && { after }) })) {
+    const wanted = { plan: id, signal, ...(after !== undefined && { after }) };
+    for await (const event of await drydock.events(wanted)) {
       if (options.json) output.write(`${jsonLine(event, output.terminal.interactive)}\n`);
       else output.lines([logLine(event, output.styles)]);
       if (output.failure !== undefined) return;

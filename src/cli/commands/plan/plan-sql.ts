@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { StatementResult } from "../../../core/values/query.ts";
+import { jsonResults } from "../../../database/common/results-json.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
-import { jsonResults, resultLines } from "../../render/plan/sql-lines.ts";
+import { resultLines } from "../../render/plan/sql-lines.ts";
 import { readStandardInput } from "../../terminal/standard-input.ts";
 
 /** `drydock plan sql [[PLAN] RESOURCE] [-c SQL | < FILE]` */

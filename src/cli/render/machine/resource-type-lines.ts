@@ -1,32 +1,6 @@
-import type { ResourceType } from "../../../core/resource/resource-types.ts";
+import type { ResourceTypeView } from "../../../plans/resources/resource-type-view.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
-
-/** A type as `resource-type list` and `show` answer it. Null means no limit. */
-export interface ResourceTypeView {
-  readonly name: string;
-  readonly builtIn: boolean;
-  readonly extends: string | null;
-  readonly sandboxStrategy: string | null;
-  readonly strategies: readonly string[] | null;
-  readonly parentTypes: readonly string[] | null;
-  readonly childTypes: readonly string[] | null;
-  readonly capabilities: readonly string[];
-}
-
-export function resourceTypeView(type: ResourceType): ResourceTypeView {
-  const { name, builtIn, capabilities } = type;
-  return {
-    name,
-    builtIn,
-    extends: type.extends ?? null,
-    sandboxStrategy: type.sandboxStrategy ?? null,
-    strategies: type.strategies ?? null,
-    parentTypes: type.parentTypes ?? null,
-    childTypes: type.childTypes ?? null,
-    capabilities,
-  };
-}
 
 /** Types as a table. */
 export function typeListLines(types: readonly ResourceTypeView[], styles: Styles): readonly string[] {

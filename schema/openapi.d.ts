@@ -1,0 +1,2685 @@
+export interface paths {
+    "/v1/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the open plans; with all also those that are over */
+        get: operations["listPlans"];
+        put?: never;
+        /** Make a plan and its sandboxes, all or none */
+        post: operations["createPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a plan, its resources and their sandboxes */
+        get: operations["showPlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take more resources into an open plan, all or none, with what its commands wrote there */
+        post: operations["addResources"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/path": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where the sandbox of a resource is: a folder, a file or a connection URL */
+        get: operations["findSandbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Throw the changes away, and keep the plan open */
+        post: operations["rollBackPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Throw the changes away, and close the plan */
+        post: operations["cancelPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everything that happened to a plan */
+        get: operations["showLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The content of one file, or a range of it */
+        get: operations["readFile"];
+        /** Write one file, all of it or nothing, and make missing folders */
+        put: operations["writeFile"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/entry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The entry at a path */
+        get: operations["showEntry"];
+        put?: never;
+        post?: never;
+        /** Remove an entry; a folder that is not empty only with recursive */
+        delete: operations["removeEntry"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A page of what is in a folder */
+        get: operations["listEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give an entry another path, where nothing may be yet */
+        post: operations["renameEntry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/folder": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a folder and those above it */
+        post: operations["makeFolder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/sql": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run SQL statements in the sandbox of a database */
+        post: operations["runSql"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/exec": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run a command inside, and capture its output. A command that fails is a successful call */
+        post: operations["runCommand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/exec-stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run a command inside, and stream its output. Closing the stream ends the command */
+        post: operations["streamCommand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/execs/{exec}/stdin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a streamed command input; with end it is the last */
+        post: operations["writeInput"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/execs/{exec}/signal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a signal to a streamed command. SIGKILL ends everything that it started too */
+        post: operations["signalCommand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/execs/{exec}/resize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set the window size of a streamed command's terminal */
+        post: operations["resizeTerminal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A page of what would change, with the digest of all of it */
+        get: operations["diffPlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/patch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The changes themselves, as a unified diff */
+        get: operations["patchPlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/scratch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What commands wrote outside of the plan; it never lands */
+        get: operations["listScratch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/scratch/patch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What commands wrote outside of the plan, as a unified diff */
+        get: operations["patchScratch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the saved states */
+        get: operations["listCheckpoints"];
+        put?: never;
+        /** Save the state of all sandboxes */
+        post: operations["saveCheckpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/checkpoints/{checkpoint}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Bring all sandboxes back to a saved state */
+        post: operations["restoreCheckpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Land everything, or nothing */
+        post: operations["applyPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take the last landing back, as a whole or not at all */
+        post: operations["undoPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a person to review exactly what would land now */
+        post: operations["requestReview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Record the user's approval of exactly what has this digest */
+        post: operations["approvePlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/approval": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The last approval; it is void once a diff gives another digest */
+        get: operations["showApproval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Settle a plan in doubt: it did land, or it did not */
+        post: operations["settlePlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/abandon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a plan as it is, and list what may remain of it */
+        post: operations["abandonPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Finish or undo what dead processes left */
+        post: operations["recover"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happens to plans, whichever process does it, in order and with nothing lost */
+        get: operations["followEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happens to one plan */
+        get: operations["followPlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cleanup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List leftovers of plans and commands */
+        get: operations["scanLeftovers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cleanup/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Remove leftovers of plans and commands */
+        post: operations["purgeLeftovers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cleanup/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count sandboxes, undo records and leftovers */
+        get: operations["showCleanup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/strategies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the strategies and their capabilities */
+        get: operations["listStrategies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/resource-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the types of resource */
+        get: operations["listResourceTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/resource-types/{type}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a type of resource */
+        get: operations["showResourceType"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what works on this machine */
+        get: operations["examine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The version of Drydock, and its state directory */
+        get: operations["showVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Plan: {
+            id: string;
+            name: string;
+            /** @enum {string} */
+            state: "creating" | "open" | "adding" | "restoring" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            readOnly: boolean;
+            createdAt: string;
+            message?: string;
+            labels?: {
+                [key: string]: string;
+            };
+            undo?: {
+                until: string;
+            } | {
+                not: string;
+            };
+            resources: {
+                name: string;
+                type: string;
+                location: string;
+                parent?: string;
+                sharesSandboxOf?: string;
+                strategy: string;
+                why: string;
+                /** @enum {string} */
+                status: "PENDING" | "CREATED" | "ACTIVE" | "PREPARED" | "COMMITTED" | "ROLLED_BACK" | "ERRORED" | "CLEANED_UP";
+                error?: string;
+                /** @constant */
+                restarted?: true;
+                notes?: string[];
+                path: string | null;
+            }[];
+            left?: {
+                resource: string;
+                message: string;
+                places: string[];
+            }[];
+            warnings?: string[];
+        };
+        Log: {
+            planId: string;
+            name: string;
+            /** @enum {string} */
+            state: "creating" | "open" | "adding" | "restoring" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            entries: {
+                at: string;
+                actor: string;
+                pid?: number;
+                event: string;
+                details: {
+                    [key: string]: unknown;
+                };
+            }[];
+        };
+        Entry: {
+            path: string;
+            /** @enum {string} */
+            kind: "file" | "directory" | "symlink" | "fifo" | "socket" | "device";
+            size: number;
+            mode: number;
+            mtime: string;
+            target?: string;
+        };
+        CapturedExec: {
+            planId: string;
+            exitCode: number;
+            signal?: string;
+            durationMs: number;
+            /** @constant */
+            aborted?: true;
+            limit?: string;
+            scratch: {
+                files: number;
+                places: {
+                    path: string;
+                    files: number;
+                    removed: number;
+                    bytes: number;
+                    /** @constant */
+                    cache?: true;
+                }[];
+            };
+            stdout: string;
+            stderr: string;
+            truncated: {
+                stdout: boolean;
+                stderr: boolean;
+            };
+        };
+        Exec: {
+            planId: string;
+            exitCode: number;
+            signal?: string;
+            durationMs: number;
+            /** @constant */
+            aborted?: true;
+            limit?: string;
+            scratch: {
+                files: number;
+                places: {
+                    path: string;
+                    files: number;
+                    removed: number;
+                    bytes: number;
+                    /** @constant */
+                    cache?: true;
+                }[];
+            };
+        };
+        Problem: {
+            /** @description A name of the kind of problem, by its code. */
+            type: string;
+            title: string;
+            status: number;
+            /** @description What is wrong, in a sentence. */
+            detail: string;
+            /** @description For programs: docs/library.md and docs/api.md have all of them. */
+            code: string;
+            /** @description What to do about it. */
+            hint: string;
+            details?: {
+                [key: string]: unknown;
+            };
+        };
+        Diff: {
+            planId: string;
+            digest: string;
+            stats: {
+                added: number;
+                modified: number;
+                deleted: number;
+                insertions: number;
+                deletions: number;
+            };
+            changes: components["schemas"]["Change"][];
+            selfRunning: {
+                resource: string;
+                path: string;
+                /** @enum {string} */
+                operation: "added" | "modified" | "deleted" | "typechanged";
+                tool: string;
+                why: string;
+                needsWord: boolean;
+            }[];
+            /** @description The cursor of the next page; absent on the last one. */
+            next?: string;
+        };
+        Change: {
+            path: string;
+            /** @enum {string} */
+            operation: "added" | "modified" | "deleted" | "typechanged";
+            /** @enum {string} */
+            kind: "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "row" | "table" | "object";
+            from?: string;
+            before?: {
+                size?: number;
+                mode?: number;
+                uid?: number;
+                gid?: number;
+                mtime?: string;
+                target?: string;
+                object?: string;
+                digest?: string;
+                xattrs?: string;
+            };
+            after?: {
+                size?: number;
+                mode?: number;
+                uid?: number;
+                gid?: number;
+                mtime?: string;
+                target?: string;
+                object?: string;
+                digest?: string;
+                xattrs?: string;
+            };
+            binary?: boolean;
+            statement?: string;
+            note?: string;
+            rows?: number;
+            warnings?: string[];
+            insertions?: number;
+            deletions?: number;
+            resource: string;
+        };
+        Scratch: {
+            planId: string;
+            places: {
+                path: string;
+                files: number;
+                removed: number;
+                bytes: number;
+                /** @constant */
+                cache?: true;
+            }[];
+            files: {
+                path: string;
+                kind: string;
+                bytes: number;
+                /** @constant */
+                cache?: true;
+            }[];
+        };
+        Checkpoint: {
+            id: string;
+            label?: string;
+            createdAt: string;
+            automatic: boolean;
+            before?: string;
+            bytes: number;
+        };
+        Landing: {
+            planId: string;
+            /** @enum {string} */
+            state: "creating" | "open" | "adding" | "restoring" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            message?: string;
+            participants: {
+                resource: string;
+                strategy: string;
+                /** @enum {string} */
+                outcome: "committed" | "unchanged";
+                changes: number;
+            }[];
+            attention: {
+                resource: string;
+                path: string;
+                message: string;
+                keptAt?: string;
+            }[];
+            warnings: string[];
+        };
+        Approval: {
+            planId: string;
+            digest: string;
+            allow: string[];
+            via: string;
+            actor: string;
+            at: string;
+        };
+        Recovery: {
+            finished: {
+                planId: string;
+                planName: string;
+                /** @enum {string} */
+                direction: "commit" | "undo" | "restore";
+                attention: {
+                    resource: string;
+                    path: string;
+                    message: string;
+                    keptAt?: string;
+                }[];
+            }[];
+            undone: {
+                planId: string;
+                planName: string;
+                /** @enum {string} */
+                direction: "commit" | "undo" | "restore";
+                attention: {
+                    resource: string;
+                    path: string;
+                    message: string;
+                    keptAt?: string;
+                }[];
+            }[];
+            cleaned: {
+                planId: string;
+                what: string;
+            }[];
+            pending: {
+                planId: string;
+                planName: string;
+                /** @enum {string} */
+                direction: "commit" | "undo" | "restore";
+                attention: {
+                    resource: string;
+                    path: string;
+                    message: string;
+                    keptAt?: string;
+                }[];
+                why: string;
+                inDoubt: boolean;
+            }[];
+        };
+        Abandoned: {
+            planId: string;
+            planName: string;
+            /** @enum {string} */
+            state: "creating" | "open" | "adding" | "restoring" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            resources: {
+                resource: string;
+                location: string;
+                /** @enum {string} */
+                original: "untouched" | "landed" | "unknown";
+                message: string;
+                left: {
+                    kind: string;
+                    location: string;
+                }[];
+            }[];
+        };
+        Event: {
+            at: string;
+            actor: string;
+            pid?: number;
+            event: string;
+            details: {
+                [key: string]: unknown;
+            };
+            cursor: string;
+            planId: string;
+        };
+        Leftovers: {
+            items: {
+                kind: string;
+                planId: string;
+                location: string;
+                ageSeconds: number | null;
+                bytes?: number;
+                reason: string;
+                /** @constant */
+                holdsWork?: true;
+            }[];
+        };
+        Purged: {
+            dryRun: boolean;
+            removed: {
+                kind: string;
+                planId: string;
+                location: string;
+                ageSeconds: number | null;
+                bytes?: number;
+                reason: string;
+                /** @constant */
+                holdsWork?: true;
+            }[];
+            kept: {
+                kind: string;
+                planId: string;
+                location: string;
+                ageSeconds: number | null;
+                bytes?: number;
+                reason: string;
+                /** @constant */
+                holdsWork?: true;
+                why: string;
+            }[];
+            failed: {
+                kind: string;
+                planId: string;
+                location: string;
+                ageSeconds: number | null;
+                bytes?: number;
+                reason: string;
+                /** @constant */
+                holdsWork?: true;
+                message: string;
+            }[];
+        };
+        CleanupStatus: {
+            stateDir: string;
+        } & {
+            [key: string]: unknown;
+        };
+        Strategies: {
+            strategies: ({
+                name: string;
+                builtIn: boolean;
+                version?: string;
+                commit: string;
+                undo: boolean;
+                checkpoint: boolean;
+                isolation: string;
+                strength: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+            unusable: {
+                name: string;
+                code: string;
+                message: string;
+                hint: string;
+            }[];
+        };
+        ResourceType: {
+            name: string;
+            builtIn: boolean;
+            extends: string | null;
+            sandboxStrategy: string | null;
+            strategies: string[] | null;
+            parentTypes: string[] | null;
+            childTypes: string[] | null;
+            capabilities: string[];
+        };
+        Doctor: {
+            node: string;
+            kernel: string;
+            platform: string;
+            stateDir: string;
+            checks: {
+                name: string;
+                ok: boolean;
+                detail: string;
+            }[];
+            strategies: {
+                name: string;
+                works: boolean;
+                detail: string;
+                strength: number;
+                loses?: string[];
+                ways?: {
+                    name: string;
+                    works: boolean;
+                    detail: string;
+                }[];
+            }[];
+            resourceTypes: {
+                type: string;
+                strategy: string | null;
+                why: string;
+            }[];
+        };
+    };
+    responses: {
+        /** @description It was refused, or failed; nothing was changed unless the problem says so */
+        Problem: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listPlans: {
+        parameters: {
+            query?: {
+                all?: boolean;
+                /** @description Only plans with these labels: KEY or KEY=VALUE each. */
+                label?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        plans: components["schemas"]["Plan"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    resources: {
+                        /** @description A path or a URL, or the name of a resource in the config. */
+                        location: string;
+                        /** @description Default: the last name of the location. */
+                        name?: string;
+                        /** @description Default: detected. */
+                        type?: string;
+                        /** @description Default: the strongest that works here. */
+                        strategy?: string;
+                        from?: string;
+                    }[];
+                    name?: string;
+                    labels?: {
+                        [key: string]: string;
+                    };
+                    readOnly?: boolean;
+                    allowIrreversible?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addResources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    resources: {
+                        /** @description A path or a URL, or the name of a resource in the config. */
+                        location: string;
+                        /** @description Default: the last name of the location. */
+                        name?: string;
+                        /** @description Default: detected. */
+                        type?: string;
+                        /** @description Default: the strongest that works here. */
+                        strategy?: string;
+                        from?: string;
+                    }[];
+                    allowIrreversible?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    findSandbox: {
+        parameters: {
+            query?: {
+                /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                resource?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        path: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    rollBackPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showLog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Log"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    readFile: {
+        parameters: {
+            query: {
+                /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                resource?: string;
+                /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                path: string;
+            };
+            header?: {
+                /** @description One range of bytes: bytes=FIRST-LAST. */
+                Range?: string;
+            };
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            /** @description The range */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    writeFile: {
+        parameters: {
+            query: {
+                /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                resource?: string;
+                /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        path: string;
+                        /** @enum {string} */
+                        operation: "added" | "modified" | "deleted" | "typechanged";
+                        /** @enum {string} */
+                        kind: "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "row" | "table" | "object";
+                        from?: string;
+                        before?: {
+                            size?: number;
+                            mode?: number;
+                            uid?: number;
+                            gid?: number;
+                            mtime?: string;
+                            target?: string;
+                            object?: string;
+                            digest?: string;
+                            xattrs?: string;
+                        };
+                        after?: {
+                            size?: number;
+                            mode?: number;
+                            uid?: number;
+                            gid?: number;
+                            mtime?: string;
+                            target?: string;
+                            object?: string;
+                            digest?: string;
+                            xattrs?: string;
+                        };
+                        binary?: boolean;
+                        statement?: string;
+                        note?: string;
+                        rows?: number;
+                        warnings?: string[];
+                        insertions?: number;
+                        deletions?: number;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showEntry: {
+        parameters: {
+            query: {
+                /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                resource?: string;
+                /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Entry"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    removeEntry: {
+        parameters: {
+            query: {
+                /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                resource?: string;
+                /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                path: string;
+                recursive?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        removed: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listEntries: {
+        parameters: {
+            query: {
+                /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                resource?: string;
+                /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                path: string;
+                recursive?: boolean;
+                /** @description Only paths that this pattern chooses, with * and **. */
+                match?: string;
+                prefix?: string;
+                /** @description The next of an earlier page. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        entries: components["schemas"]["Entry"][];
+                        next?: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    renameEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                    resource?: string;
+                    /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                    from: string;
+                    /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                    to: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        from: string;
+                        to: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    makeFolder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                    resource?: string;
+                    /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                    path: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Entry"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    runSql: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                    resource?: string;
+                    script: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        results: {
+                            columns: string[];
+                            /** @description Integers have all their digits; bytes are { base64 }. */
+                            rows: unknown[][];
+                            changes: number;
+                        }[];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    runCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The program and its arguments. */
+                    command: string[];
+                    /** @description Where it starts. Default: the first resource that is a folder. */
+                    cwd?: string;
+                    environment?: {
+                        [key: string]: string;
+                    };
+                    /** @description Whether it may use the network. Default: yes. */
+                    network?: boolean;
+                    strict?: boolean;
+                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
+                    unconfined?: boolean;
+                    /** @description Whether to save a checkpoint first. Default: yes. */
+                    checkpoint?: boolean;
+                    /** @description Processes, bytes of memory and of scratch, milliseconds. */
+                    limits?: {
+                        processes?: number;
+                        memory?: number;
+                        scratch?: number;
+                        time?: number;
+                    };
+                    /** @description Its standard input. */
+                    input?: string;
+                    maxOutputBytes?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CapturedExec"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    streamCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The program and its arguments. */
+                    command: string[];
+                    /** @description Where it starts. Default: the first resource that is a folder. */
+                    cwd?: string;
+                    environment?: {
+                        [key: string]: string;
+                    };
+                    /** @description Whether it may use the network. Default: yes. */
+                    network?: boolean;
+                    strict?: boolean;
+                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
+                    unconfined?: boolean;
+                    /** @description Whether to save a checkpoint first. Default: yes. */
+                    checkpoint?: boolean;
+                    /** @description Processes, bytes of memory and of scratch, milliseconds. */
+                    limits?: {
+                        processes?: number;
+                        memory?: number;
+                        scratch?: number;
+                        time?: number;
+                    };
+                    /** @description Gives it a terminal of its own. Default: three pipes. */
+                    terminal?: {
+                        rows: number;
+                        columns: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Server-sent events; data is JSON. A failure on the way is the last event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /** @constant */
+                        event: "started";
+                        data: {
+                            exec: string;
+                            planId: string;
+                        };
+                    } | {
+                        /** @constant */
+                        event: "stdout";
+                        data: {
+                            base64: string;
+                        };
+                    } | {
+                        /** @constant */
+                        event: "stderr";
+                        data: {
+                            base64: string;
+                        };
+                    } | {
+                        /** @constant */
+                        event: "ended";
+                        data: components["schemas"]["Exec"];
+                    } | {
+                        /** @constant */
+                        event: "problem";
+                        data: components["schemas"]["Problem"];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    writeInput: {
+        parameters: {
+            query?: {
+                end?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The exec of the event `started`. */
+                exec: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        exec: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    signalCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The exec of the event `started`. */
+                exec: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    signal: "SIGHUP" | "SIGINT" | "SIGQUIT" | "SIGILL" | "SIGTRAP" | "SIGABRT" | "SIGIOT" | "SIGBUS" | "SIGFPE" | "SIGKILL" | "SIGUSR1" | "SIGSEGV" | "SIGUSR2" | "SIGPIPE" | "SIGALRM" | "SIGTERM" | "SIGCHLD" | "SIGSTKFLT" | "SIGCONT" | "SIGSTOP" | "SIGTSTP" | "SIGTTIN" | "SIGTTOU" | "SIGURG" | "SIGXCPU" | "SIGXFSZ" | "SIGVTALRM" | "SIGPROF" | "SIGWINCH" | "SIGIO" | "SIGPOLL" | "SIGPWR" | "SIGSYS";
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        exec: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resizeTerminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The exec of the event `started`. */
+                exec: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    rows: number;
+                    columns: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        exec: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    diffPlan: {
+        parameters: {
+            query?: {
+                /** @description Only changes at or below these paths. */
+                paths?: string[];
+                /** @description The next of an earlier page. */
+                cursor?: string;
+                /** @description The most changes of a page. Default: 1,000. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diff"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    patchPlan: {
+        parameters: {
+            query?: {
+                /** @description Only changes at or below these paths. */
+                paths?: string[];
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/x-diff": unknown;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listScratch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scratch"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    patchScratch: {
+        parameters: {
+            query?: {
+                /** @description Only changes at or below these paths. */
+                paths?: string[];
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/x-diff": unknown;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listCheckpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        planId: string;
+                        checkpoints: components["schemas"]["Checkpoint"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    saveCheckpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    label?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        label?: string;
+                        createdAt: string;
+                        automatic: boolean;
+                        before?: string;
+                        bytes: number;
+                        planId: string;
+                        warnings: string[];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    restoreCheckpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+                /** @description Its id, the beginning of its id, or its label. */
+                checkpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        planId: string;
+                        checkpoint: components["schemas"]["Checkpoint"];
+                        dropped: string[];
+                        warnings: string[];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    applyPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The reason, recorded with the plan. */
+                    message?: string;
+                    /** @description Land only exactly what a diff showed with this digest. */
+                    digest?: string;
+                    /** @description Land only exactly what was approved. */
+                    approved?: boolean;
+                    /** @description Land only these paths, [RESOURCE:]PATTERN each. */
+                    only?: string[];
+                    /** @description Files that may land although tools run them by themselves. */
+                    allow?: string[];
+                    /** @description Land the commits of a git checkout as one. */
+                    squash?: boolean;
+                    dryRun?: boolean;
+                    allowIrreversible?: boolean;
+                    afterRestart?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Landing"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    undoPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Landing"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    requestReview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    message?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        planId: string;
+                        digest: string;
+                        stats: {
+                            added: number;
+                            modified: number;
+                            deleted: number;
+                            insertions: number;
+                            deletions: number;
+                        };
+                        approval?: components["schemas"]["Approval"];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    approvePlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    digest: string;
+                    allow?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        approval: components["schemas"]["Approval"] | null;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    settlePlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    how: "commit" | "abort";
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recovery"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    abandonPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Abandoned"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    recover: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recovery"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    followEvents: {
+        parameters: {
+            query?: {
+                /** @description Only what comes behind this cursor, or 'now'. The header Last-Event-ID says the same. */
+                after?: string;
+            };
+            header?: {
+                /** @description The id of the last event that the client got. */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events; data is JSON. A failure on the way is the last event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /** @constant */
+                        event: "plan";
+                        data: components["schemas"]["Event"];
+                    } | {
+                        /** @constant */
+                        event: "problem";
+                        data: components["schemas"]["Problem"];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    followPlan: {
+        parameters: {
+            query?: {
+                /** @description Only what comes behind this cursor, or 'now'. The header Last-Event-ID says the same. */
+                after?: string;
+            };
+            header?: {
+                /** @description The id of the last event that the client got. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events; data is JSON. A failure on the way is the last event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /** @constant */
+                        event: "plan";
+                        data: components["schemas"]["Event"];
+                    } | {
+                        /** @constant */
+                        event: "problem";
+                        data: components["schemas"]["Problem"];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    scanLeftovers: {
+        parameters: {
+            query?: {
+                /** @description Only leftovers of at least this age, in milliseconds. */
+                olderThanMs?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Leftovers"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    purgeLeftovers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    olderThanMs?: number;
+                    dryRun?: boolean;
+                    /** @description Also those that may hold the only copy of work. */
+                    force?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purged"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showCleanup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CleanupStatus"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listStrategies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Strategies"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listResourceTypes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        types: components["schemas"]["ResourceType"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showResourceType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                type: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceType"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    examine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Doctor"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        version: string;
+                        stateDir: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+}

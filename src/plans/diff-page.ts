@@ -1,0 +1,42 @@
+import { UsageError } from "../core/errors/errors.ts";
+import type { DiffOptions, PlanChange, PlanDiff } from "./plan-views.ts";
+import type { Plans } from "./plans.ts";
+
+const PAGE = 1000;
+
+/** Which page of a diff. */
+export interface DiffPageOptions extends Omit<DiffOptions, "onChange"> {
+  /** Goes on after an earlier page: its `next`. Refused once the changes are others (`STALE_CURSOR`). */
+  readonly cursor?: string;
+  /** The most changes of a page. Default: 1,000. */
+  readonly limit?: number;
+}
+
+/** A page of the changes that would land. Digest and statistics are of all of them. */
+export interface DiffPage extends PlanDiff {
+  /** The cursor of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+/** A page of what the plan would change. */
+export async function diffPage(
+  plans: Pick<Plans, "diff">,
+  plan: string | undefined,
+  { cursor, limit = PAGE, ...options }: DiffPageOptions,
+): Promise<DiffPage> {
+  const [, digest, offset = "0"] = /^(\S+) (\d+)$/.exec(cursor ?? "") ?? [];
+  const [from, to] = [Number(offset), Number(offset) + limit];
+  const changes: PlanChange[] = [];
+  let count = 0;
+  const onChange = (change: PlanChange) => {
+    if (count >= from && count < to) changes.push(change);
+    count += 1;
+  };
+  const diff = await plans.diff(plan, { ...options, onChange });
+  if (cursor !== undefined && digest !== diff.digest)
+    throw new UsageError("The changes are no longer those of the earlier pages.", {
+      hint: "Ask for the first page again.",
+      code: "STALE_CURSOR",
+    });
+  return { ...diff, changes, ...(count > to && { next: `${diff.digest} ${to}` }) };
+}

@@ -1,0 +1,125 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { Hono } from "hono";
+import { BASE, OPERATIONS } from "../api.ts";
+import { openApiDocument } from "../openapi.ts";
+import type { ByteAnswer, Operation, ServeContext, StreamEvent } from "../operation.ts";
+import type { Guard } from "./guard.ts";
+import { problemOf, RequestError } from "./problem.ts";
+import { contentOf, inputOf } from "./request-input.ts";
+import { sendBytes, sendEvents } from "./streams.ts";
+
+/** How Node tells of a request. */
+interface Bindings {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+}
+
+export type App = Hono<{ Bindings: Bindings }>;
+
+/** The requests under way. */
+export class Requests {
+  readonly #answers = new Set<ServerResponse>();
+
+  /** Counts a request until its answer is sent, or its client gone. */
+  add(outgoing: ServerResponse): void {
+    this.#answers.add(outgoing);
+    outgoing.once("close", () => this.#answers.delete(outgoing));
+  }
+
+  async allEnded(): Promise<void> {
+    for (const outgoing of this.#answers) if (!outgoing.closed) await once(outgoing, "close");
+  }
+}
+
+export interface AppOptions extends ServeContext {
+  readonly guard: Guard;
+  readonly requests: Requests;
+  /** Aborted when the server stops. */
+  readonly stopping: AbortSignal;
+  /** Serves agents, by the Model Context Protocol. */
+  readonly mcp: (request: Request) => Promise<Response>;
+  /** Told of defects, which clients see only as such. */
+  readonly onDefect: (thrown: unknown) => void;
+}
+
+/** The routes: one for each operation, the document, and the agents' way in. */
+export function makeApp(options: AppOptions): App {
+  const { guard, requests, stopping, onDefect } = options;
+  const app: App = new Hono();
+  app.onError((thrown) => {
+    const problem = problemOf(thrown);
+    if (problem.code === "DEFECT") onDefect(thrown);
+    return answerOf(problem, problem.status, "application/problem+json");
+  });
+  app.notFound(() => {
+    throw new RequestError([404, "NO_SUCH_OPERATION"], "There is no such operation.", {
+      hint: `${BASE}/openapi.json has all of them.`,
+    });
+  });
+  app.use(async ({ env }, next) => {
+    requests.add(env.outgoing);
+    guard.assertAllowed(env.incoming);
+    if (stopping.aborted)
+      throw new RequestError([503, "STOPPING"], "The server stops.", { hint: "Try again when it is back." });
+    await next();
+  });
+  app.get(`${BASE}/openapi.json`, () => answerOf(openApiDocument(), 200));
+  app.all("/mcp", async ({ req }) => await options.mcp(req.raw));
+  for (const operation of OPERATIONS) route(app, operation, options);
+  return app;
+}
+
+function route(app: App, operation: Operation, options: AppOptions): void {
+  const path = `${BASE}${operation.path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+  app.on(operation.method.toUpperCase(), path, async ({ req, env }) => {
+    const names = Object.keys(operation.parameters.shape);
+    const parts = new URL(req.url).pathname.split("/");
+    const at = path.split("/");
+    const parameters = Object.fromEntries(names.map((name) => [name, parts[at.indexOf(`:${name}`)] ?? ""]));
+    return await answer(operation, parameters, { ...env, ...options });
+  });
+}
+
+async function answer(
+  operation: Operation,
+  parameters: { readonly [name: string]: string },
+  { incoming, outgoing, stopping, ...context }: AppOptions & Bindings,
+): Promise<Response> {
+  const gone = new AbortController();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) gone.abort();
+  });
+  const signal = AbortSignal.any([gone.signal, stopping]);
+  const input = await inputOf(operation, incoming, parameters);
+  const call = {
+    ...context,
+    signal,
+    content: contentOf(incoming),
+    header: (name: string) => incoming.headers[name]?.toString(),
+  };
+  const { operations } = context.services;
+  const about = { operation: operation.id, signal };
+  const result = await operations.run(about, () => operation.call(input, call));
+  switch (operation.answer.kind) {
+    case "json":
+      return answerOf(result, operation.answer.status);
+    case "bytes": {
+      const { content, ...rest } = result as ByteAnswer;
+      const within = operations.each(about, () => content);
+      await sendBytes({ ...rest, content: within }, operation.answer.type, outgoing);
+      return RESPONSE_ALREADY_SENT;
+    }
+    case "events":
+      await sendEvents(
+        operations.each(about, () => result as AsyncIterable<StreamEvent>),
+        outgoing,
+      );
+      return RESPONSE_ALREADY_SENT;
+  }
+}
+
+function answerOf(document: unknown, status: number, type = "application/json"): Response {
+  return new Response(`${JSON.stringify(document)}\n`, { status, headers: { "content-type": type } });
+}

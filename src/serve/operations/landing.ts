@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { UsageError } from "../../core/errors/errors.ts";
+import { json } from "../operation.ts";
+import { abandonShape, recoveryShape } from "../shapes/machine-shapes.ts";
+import { nothing, ofPlan, text, texts } from "../shapes/parameters.ts";
+import { applyShape, approvalShape, statsShape } from "../shapes/plan-shapes.ts";
+
+const yes = z.boolean().exactOptional();
+
+export const LANDING_OPERATIONS = [
+  json({
+    id: "applyPlan",
+    method: "post",
+    path: "/plans/{plan}/apply",
+    summary: "Land everything, or nothing",
+    parameters: ofPlan,
+    body: z.strictObject({
+      message: text.exactOptional().describe("The reason, recorded with the plan."),
+      digest: text.exactOptional().describe("Land only exactly what a diff showed with this digest."),
+      approved: yes.describe("Land only exactly what was approved."),
+      only: texts.exactOptional().describe("Land only these paths, [RESOURCE:]PATTERN each."),
+      allow: texts.exactOptional().describe("Files that may land although tools run them by themselves."),
+      squash: yes.describe("Land the commits of a git checkout as one."),
+      dryRun: yes,
+      allowIrreversible: yes,
+      afterRestart: yes,
+    }),
+    output: applyShape,
+    call: async ({ parameters, body }, { services }) => await services.plans.apply(parameters.plan, body),
+  }),
+  json({
+    id: "undoPlan",
+    method: "post",
+    path: "/plans/{plan}/undo",
+    summary: "Take the last landing back, as a whole or not at all",
+    parameters: ofPlan,
+    body: nothing,
+    output: applyShape,
+    call: async ({ parameters }, { services }) => await services.plans.undo(parameters.plan),
+  }),
+  json({
+    id: "requestReview",
+    method: "post",
+    path: "/plans/{plan}/review",
+    summary: "Ask a person to review exactly what would land now",
+    parameters: ofPlan,
+    body: z.strictObject({ message: text.exactOptional() }),
+    output: z.strictObject({
+      planId: z.string(),
+      digest: z.string(),
+      stats: statsShape,
+      approval: approvalShape.optional(),
+    }),
+    call: async ({ parameters, body }, { services }) =>
+      await services.plans.requestReview(parameters.plan, body),
+  }),
+  json({
+    id: "approvePlan",
+    method: "post",
+    path: "/plans/{plan}/approve",
+    summary: "Record the user's approval of exactly what has this digest",
+    parameters: ofPlan,
+    body: z.strictObject({ digest: text.min(1), allow: texts.exactOptional() }),
+    output: approvalShape,
+    call: async ({ parameters, body }, { services, mayApprove }) => {
+      if (!mayApprove)
+        throw new UsageError("This server takes no approvals.", {
+          hint: "Approve at a terminal, or at the server's private socket.",
+          code: "NOT_ALLOWED",
+        });
+      return await services.plans.approve(parameters.plan, { ...body, via: "api" });
+    },
+  }),
+  json({
+    id: "showApproval",
+    method: "get",
+    path: "/plans/{plan}/approval",
+    summary: "The last approval; it is void once a diff gives another digest",
+    parameters: ofPlan,
+    output: z.strictObject({ approval: approvalShape.nullable() }),
+    call: async ({ parameters }, { services }) => ({
+      approval: (await services.plans.approval(parameters.plan)) ?? null,
+    }),
+  }),
+  json({
+    id: "settlePlan",
+    method: "post",
+    path: "/plans/{plan}/settle",
+    summary: "Settle a plan in doubt: it did land, or it did not",
+    parameters: ofPlan,
+    body: z.strictObject({ how: z.enum(["commit", "abort"]) }),
+    output: recoveryShape,
+    call: async ({ parameters, body }, { services }) => await services.settle(parameters.plan, body.how),
+  }),
+  json({
+    id: "abandonPlan",
+    method: "post",
+    path: "/plans/{plan}/abandon",
+    summary: "End a plan as it is, and list what may remain of it",
+    parameters: ofPlan,
+    body: nothing,
+    output: abandonShape,
+    call: async ({ parameters }, { services }) => await services.abandon(parameters.plan),
+  }),
+  json({
+    id: "recover",
+    method: "post",
+    path: "/recover",
+    summary: "Finish or undo what dead processes left",
+    body: nothing,
+    output: recoveryShape,
+    call: async (_, { services }) => await services.recover(),
+  }),
+];

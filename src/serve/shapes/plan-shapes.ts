@@ -1,0 +1,217 @@
+import { z } from "zod";
+import { CHANGE_KINDS, CHANGE_OPERATIONS } from "../../core/change.ts";
+import { PLAN_STATES } from "../../core/plan.ts";
+import { ENTRY_KINDS } from "../../core/resource/entry.ts";
+import { SANDBOX_STATES } from "../../core/sandbox-states.ts";
+
+/** The documents of plans, as `--json` prints them. */
+
+const state = z.enum(PLAN_STATES);
+const remaining = z.strictObject({
+  resource: z.string(),
+  message: z.string(),
+  places: z.array(z.string()),
+});
+
+const planResource = z.strictObject({
+  name: z.string(),
+  type: z.string(),
+  location: z.string(),
+  parent: z.string().optional(),
+  sharesSandboxOf: z.string().optional(),
+  strategy: z.string(),
+  why: z.string(),
+  status: z.enum(SANDBOX_STATES),
+  error: z.string().optional(),
+  restarted: z.literal(true).optional(),
+  notes: z.array(z.string()).optional(),
+  path: z.string().nullable(),
+});
+
+export const planShape = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    state,
+    readOnly: z.boolean(),
+    createdAt: z.string(),
+    message: z.string().optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    undo: z.union([z.strictObject({ until: z.string() }), z.strictObject({ not: z.string() })]).optional(),
+    resources: z.array(planResource),
+    left: z.array(remaining).optional(),
+    warnings: z.array(z.string()).optional(),
+  })
+  .meta({ id: "Plan" });
+
+const facts = z.strictObject({
+  size: z.number().optional(),
+  mode: z.number().optional(),
+  uid: z.number().optional(),
+  gid: z.number().optional(),
+  mtime: z.string().optional(),
+  target: z.string().optional(),
+  object: z.string().optional(),
+  digest: z.string().optional(),
+  xattrs: z.string().optional(),
+});
+
+export const changeShape = z.strictObject({
+  path: z.string(),
+  operation: z.enum(CHANGE_OPERATIONS),
+  kind: z.enum(CHANGE_KINDS),
+  from: z.string().optional(),
+  before: facts.optional(),
+  after: facts.optional(),
+  binary: z.boolean().optional(),
+  statement: z.string().optional(),
+  note: z.string().optional(),
+  rows: z.number().optional(),
+  warnings: z.array(z.string()).optional(),
+  insertions: z.number().optional(),
+  deletions: z.number().optional(),
+});
+
+export const statsShape = z.strictObject({
+  added: z.number(),
+  modified: z.number(),
+  deleted: z.number(),
+  insertions: z.number(),
+  deletions: z.number(),
+});
+
+export const diffShape = z
+  .strictObject({
+    planId: z.string(),
+    digest: z.string(),
+    stats: statsShape,
+    changes: z.array(changeShape.extend({ resource: z.string() }).meta({ id: "Change" })),
+    selfRunning: z.array(
+      z.strictObject({
+        resource: z.string(),
+        path: z.string(),
+        operation: z.enum(CHANGE_OPERATIONS),
+        tool: z.string(),
+        why: z.string(),
+        needsWord: z.boolean(),
+      }),
+    ),
+    next: z.string().optional().describe("The cursor of the next page; absent on the last one."),
+  })
+  .meta({ id: "Diff" });
+
+export const applyShape = z
+  .strictObject({
+    planId: z.string(),
+    state,
+    message: z.string().optional(),
+    participants: z.array(
+      z.strictObject({
+        resource: z.string(),
+        strategy: z.string(),
+        outcome: z.enum(["committed", "unchanged"]),
+        changes: z.number(),
+      }),
+    ),
+    attention: z.array(
+      z.strictObject({
+        resource: z.string(),
+        path: z.string(),
+        message: z.string(),
+        keptAt: z.string().optional(),
+      }),
+    ),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: "Landing" });
+
+export const approvalShape = z
+  .strictObject({
+    planId: z.string(),
+    digest: z.string(),
+    allow: z.array(z.string()),
+    via: z.string(),
+    actor: z.string(),
+    at: z.string(),
+  })
+  .meta({ id: "Approval" });
+
+export const checkpointShape = z
+  .strictObject({
+    id: z.string(),
+    label: z.string().optional(),
+    createdAt: z.string(),
+    automatic: z.boolean(),
+    before: z.string().optional(),
+    bytes: z.number(),
+  })
+  .meta({ id: "Checkpoint" });
+
+export const entryShape = z
+  .strictObject({
+    path: z.string(),
+    kind: z.enum(ENTRY_KINDS),
+    size: z.number(),
+    mode: z.number(),
+    mtime: z.string(),
+    target: z.string().optional(),
+  })
+  .meta({ id: "Entry" });
+
+const logEntry = z.strictObject({
+  at: z.string(),
+  actor: z.string(),
+  pid: z.number().optional(),
+  event: z.string(),
+  details: z.looseObject({}),
+});
+
+export const logShape = z
+  .strictObject({ planId: z.string(), name: z.string(), state, entries: z.array(logEntry) })
+  .meta({ id: "Log" });
+
+export const eventShape = logEntry.extend({ cursor: z.string(), planId: z.string() }).meta({ id: "Event" });
+
+const outsidePlace = z.strictObject({
+  path: z.string(),
+  files: z.number(),
+  removed: z.number(),
+  bytes: z.number(),
+  cache: z.literal(true).optional(),
+});
+
+export const scratchShape = z
+  .strictObject({
+    planId: z.string(),
+    places: z.array(outsidePlace),
+    files: z.array(
+      z.strictObject({
+        path: z.string(),
+        kind: z.string(),
+        bytes: z.number(),
+        cache: z.literal(true).optional(),
+      }),
+    ),
+  })
+  .meta({ id: "Scratch" });
+
+const execFields = {
+  planId: z.string(),
+  exitCode: z.number(),
+  signal: z.string().optional(),
+  durationMs: z.number(),
+  aborted: z.literal(true).optional(),
+  limit: z.string().optional(),
+  scratch: z.strictObject({ files: z.number(), places: z.array(outsidePlace) }),
+};
+
+export const execShape = z.strictObject(execFields).meta({ id: "Exec" });
+
+export const capturedShape = z
+  .strictObject({
+    ...execFields,
+    stdout: z.string(),
+    stderr: z.string(),
+    truncated: z.strictObject({ stdout: z.boolean(), stderr: z.boolean() }),
+  })
+  .meta({ id: "CapturedExec" });

@@ -29,6 +29,7 @@ export const planShape = z.object({
       status: z.string(),
       error: z.string().optional(),
       notes: z.array(z.string()).optional(),
+      linksOut: z.array(z.object({ path: z.string(), target: z.string() })).optional(),
       path: z.string().nullable(),
     }),
   ),

@@ -4,8 +4,11 @@ import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts"
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { USABLE_STATES } from "../core/sandbox-states.ts";
 import { irreversibleIn, landingsAmong } from "../core/transaction.ts";
+import { linksOut } from "../engine/tree/links-out.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
+import { Folder } from "../system/calls/folder.ts";
 import { isThere } from "../system/data/existence.ts";
+import { factsOfPath } from "../system/data/locations.ts";
 import { currentBootId } from "../system/process/process-identity.ts";
 import type { PlanResourceView, PlanView } from "./plan-views.ts";
 
@@ -63,6 +66,7 @@ export class PlanDescriptions {
       ...(record?.error !== undefined && { error: record.error }),
       ...(isRestarted(record) && { restarted: true }),
       ...(notes.length > 0 && { notes }),
+      ...(options.load !== false && linksIn(path, location)),
       path: typeof path === "string" && isThere(path) ? path : null,
     };
   }
@@ -93,6 +97,22 @@ export class PlanDescriptions {
       undo: { until: new Date(Date.parse(landed.finishedAt) + settings.undo.keepMilliseconds).toISOString() },
     };
   }
+}
+
+/** A look at a plan is cheap, however large its resources are. */
+const LOOKED_AT = { entries: 5000, links: 5 };
+
+/**
+ * The links that lead out of a sandbox that programs can find. Where it is not mounted now, those of the
+ * original, which it shows.
+ */
+function linksIn(path: unknown, location: string): Pick<PlanResourceView, "linksOut"> {
+  if (typeof path !== "string" || !path.startsWith("/")) return {};
+  const root = isThere(path) ? path : location;
+  if (!root.startsWith("/") || factsOfPath(root)?.kind !== "directory") return {};
+  using folder = Folder.open(root);
+  const found = linksOut(folder, LOOKED_AT);
+  return found.length === 0 ? {} : { linksOut: found };
 }
 
 /** Whether work in a sandbox may be missing because the machine was restarted since it was made. */

@@ -47,6 +47,10 @@ export interface PlanResourceView {
   /** Notes on the sandbox for the user: how long it lasts, what it can't do. */
   readonly notes?: readonly string[];
   /**
+   * Links that lead out of it, some of them: a program at `path` follows these, and changes what is there.
+   */
+  readonly linksOut?: readonly { readonly path: string; readonly target: string }[];
+  /**
    * Where programs find the sandbox now; null if it is gone, or visible only to programs that run inside.
    */
   readonly path: string | null;

@@ -12,6 +12,7 @@ import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/state/reserve.ts";
 import { lastApproval, movedOn, noteReviewAsked, recordApproval } from "./approvals.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
+import { followedInside } from "./entries/inner-links.ts";
 import { noteChange } from "./entries/plan-entries.ts";
 import { lastLandedIn } from "./last-landing.ts";
 import {
@@ -129,11 +130,19 @@ export class Plans {
     return path;
   }
 
+  /** The content of a file. A link on the way is followed where it leads to a path inside the resource. */
   async read(plan: string | undefined, resource: string | undefined, path: string): Promise<Uint8Array> {
     const found = await this.#find(plan);
     const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "look");
     assertMay(resourceOf(found, resource), "read");
-    return await strategy.read(record.ref, pathOf(path));
+    try {
+      return await strategy.read(record.ref, pathOf(path));
+    } catch (thrown) {
+      if (!(thrown instanceof UsageError) || !LINK_CODES.includes(thrown.code)) throw thrown;
+      const real = await followedInside(path, (at) => strategy.stat(record.ref, pathOf(at)));
+      if (real === path) throw thrown;
+      return await strategy.read(record.ref, pathOf(real));
+    }
   }
 
   async write(
@@ -351,6 +360,9 @@ export class Plans {
     return await this.#parts.descriptions.of(plan);
   }
 }
+
+/** The failures to read a file where there may be a link on the way. */
+const LINK_CODES: readonly string[] = ["BAD_PATH", "NO_SUCH_FILE"];
 
 /** A path in the sandbox of a resource around it, as a path in the resource at `root`. */
 function pathFrom(root: string, path: string): string {

@@ -62,7 +62,19 @@ function indent(depth: number, isName: boolean): string {
 
 /** A resource of a plan: its type, location, strategy with the reason, and sandbox. */
 export function resourceLines(resource: PlanResourceView, styles: Styles): readonly string[] {
-  const { name, type, location, strategy, why, status, error, restarted, notes = [], path } = resource;
+  const {
+    name,
+    type,
+    location,
+    strategy,
+    why,
+    status,
+    error,
+    restarted,
+    notes = [],
+    linksOut = [],
+    path,
+  } = resource;
   const facts: readonly (readonly [string, string])[] = [
     ["original", `${displayPath(location)} (${type})`],
     ["strategy", `${strategy}: ${oneLine(why)}`],
@@ -70,12 +82,17 @@ export function resourceLines(resource: PlanResourceView, styles: Styles): reado
     ...(error === undefined ? [] : [["error", oneLine(error)] as const]),
     ...(restarted ? [["restarted", RESTARTED] as const] : []),
     ...notes.map((note) => ["note", oneLine(note)] as const),
+    ...linksOut.map((link, at) => [at === 0 ? "leads out" : "", linkText(link)] as const),
   ];
   const rows = facts.map(([fact, value]) => [
     { text: fact, style: fact === "error" ? styles.red : styles.dim },
     value,
   ]);
   return [styles.bold(displayPath(name)), ...textTable(rows).map((line) => `  ${line}`)];
+}
+
+function linkText({ path, target }: { readonly path: string; readonly target: string }): string {
+  return `${displayPath(path)} -> ${displayPath(target)} (a program at the sandbox's path follows it)`;
 }
 
 const RESTARTED =

@@ -5,7 +5,6 @@ import { PlanStateError, UsageError } from "../core/errors/errors.ts";
 import { baseName, joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/values/query.ts";
-import { filePatch, renamePatch } from "../engine/show/file-patch.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
@@ -216,6 +215,7 @@ export class Plans {
     const found = await this.#find(plan);
     const diff = await this.diff(found.id, options);
     options.onDiff?.(diff);
+    const { filePatch } = await import("../engine/show/file-patch.ts");
     const renames = new RenameIndex(diff.renames);
     for (const change of diff.changes) {
       const rename = renames.of(change);
@@ -371,8 +371,13 @@ function pathFrom(root: string, path: string): string {
 }
 
 /** A rename is in the patch where its new name is. */
-function* renamePiece(plan: PlanRecord, change: PlanChange, rename: PlanRename): Generator<string> {
+async function* renamePiece(
+  plan: PlanRecord,
+  change: PlanChange,
+  rename: PlanRename,
+): AsyncGenerator<string> {
   if (change.operation !== "added") return;
+  const { renamePatch } = await import("../engine/show/file-patch.ts");
   const old = { ...change, path: rename.from + change.path.slice(rename.to.length) };
   yield pathFromBytes(renamePatch(change.kind, shownPath(plan, old), shownPath(plan, change)));
 }

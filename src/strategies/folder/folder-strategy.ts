@@ -41,8 +41,6 @@ import {
 } from "../../engine/sandbox/sandbox-reference.ts";
 import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
 import { type FileContent, readFileBelow } from "../../engine/sandbox/writing.ts";
-import { shownChanges } from "../../engine/show/diff-view.ts";
-import { writtenChange } from "../../engine/show/written-change.ts";
 import { lazyValue } from "../../engine/work/lazy-value.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
 import {
@@ -56,7 +54,7 @@ import { weakerPromises } from "../../engine/workspace/weaker-landing.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
 import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { type BrowsedSandbox, Browsing } from "./browsing.ts";
+import type { BrowsedSandbox, Browsing } from "./browsing.ts";
 import {
   type NewReference,
   type NewSandbox,
@@ -77,18 +75,21 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
   readonly name: string;
   readonly capabilities: TwoPhaseCapabilities;
 
-  readonly #browsing = new Browsing(
-    (...given) => this.#browse(...given),
-    (...given) => this.write(...given),
-  );
-  readonly stat: Browsing["stat"] = (...given) => this.#browsing.stat(...given);
-  readonly list: Browsing["list"] = (...given) => this.#browsing.list(...given);
-  readonly readPart: Browsing["readPart"] = (...given) => this.#browsing.readPart(...given);
-  readonly writeFrom: Browsing["writeFrom"] = (...given) => this.#browsing.writeFrom(...given);
-  readonly makeFolder: Browsing["makeFolder"] = (...given) => this.#browsing.makeFolder(...given);
-  readonly remove: Browsing["remove"] = (...given) => this.#browsing.remove(...given);
-  readonly rename: Browsing["rename"] = (...given) => this.#browsing.rename(...given);
-  readonly takeOver: Browsing["takeOver"] = (...given) => this.#browsing.takeOver(...given);
+  readonly #browsing = async () =>
+    new (await import("./browsing.ts")).Browsing(
+      (...given) => this.#browse(...given),
+      (...given) => this.write(...given),
+    );
+  readonly stat: Browsing["stat"] = async (...given) => (await this.#browsing()).stat(...given);
+  readonly list: Browsing["list"] = async (...given) => (await this.#browsing()).list(...given);
+  readonly readPart: Browsing["readPart"] = async (...given) => (await this.#browsing()).readPart(...given);
+  readonly writeFrom: Browsing["writeFrom"] = async (...given) =>
+    (await this.#browsing()).writeFrom(...given);
+  readonly makeFolder: Browsing["makeFolder"] = async (...given) =>
+    (await this.#browsing()).makeFolder(...given);
+  readonly remove: Browsing["remove"] = async (...given) => (await this.#browsing()).remove(...given);
+  readonly rename: Browsing["rename"] = async (...given) => (await this.#browsing()).rename(...given);
+  readonly takeOver: Browsing["takeOver"] = async (...given) => (await this.#browsing()).takeOver(...given);
 
   constructor(context: StrategyContext, name: string, capabilities: TwoPhaseCapabilities) {
     super(context);
@@ -160,6 +161,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
   }
 
   async write(ref: SandboxRef, path: string, bytes: FileContent): Promise<Change> {
+    const { writtenChange } = await import("../../engine/show/written-change.ts");
     using sandbox = await this.open(ref);
     const enginePath = toEnginePath(sandbox.scope, path);
     const { before, after } = sandbox.tree.write(sandbox.original, sandbox.own, enginePath, bytes);
@@ -181,6 +183,9 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
   async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
     using sandbox = await this.open(ref);
     const { changes } = await this.work.toEnd("comparing", sandbox.changes());
+    // Loaded late: neither an apply nor a command that changed nothing needs it.
+    if (changes.length === 0) return diffViewOf([], take);
+    const { shownChanges } = await import("../../engine/show/diff-view.ts");
     const shown = shownChanges(changes, {
       tick: this.work.counter("reading", changes.length),
       original: sandbox.original,

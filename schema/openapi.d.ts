@@ -588,7 +588,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List leftovers of plans and commands */
+        /** List leftovers of plans and commands, and open plans that were not used for long */
         get: operations["scanLeftovers"];
         put?: never;
         post?: never;
@@ -1042,6 +1042,13 @@ export interface components {
                 reason: string;
                 /** @constant */
                 holdsWork?: true;
+            }[];
+            idlePlans: {
+                planId: string;
+                name: string;
+                lastUsed: string;
+                by: string;
+                bytes: number;
             }[];
         };
         Purged: {
@@ -2531,6 +2538,8 @@ export interface operations {
                 "application/json": {
                     olderThanMs?: number;
                     dryRun?: boolean;
+                    /** @description Also undo records of at least this age. */
+                    undoOlderThanMs?: number;
                     /** @description Also those that may hold the only copy of work. */
                     force?: boolean;
                 };

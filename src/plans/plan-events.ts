@@ -72,12 +72,14 @@ async function placeOf(store: Store, cursor: string | undefined): Promise<number
       code: "BAD_ARGUMENT",
     });
   const found = await store.historyAt(Number(seq));
-  if (found === undefined || cursorOf(found) !== cursor)
+  // An entry goes with its plan when that is over for long.
+  const isGone = found === undefined && Number(seq) <= (await store.historyEnd());
+  if (!isGone && (found === undefined || cursorOf(found) !== cursor))
     throw new UsageError("The history has no such event any more, or never had it.", {
       hint: "Begin anew, without a cursor.",
       code: "STALE_CURSOR",
     });
-  return found.seq;
+  return Number(seq);
 }
 
 async function pause(over: AbortSignal): Promise<void> {

@@ -41,6 +41,7 @@ describe("the schema", () => {
       "intents",
       "plans",
       "sandboxes",
+      "sqlite_sequence",
       "transactions",
     ]);
   });

@@ -94,6 +94,19 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE INDEX plans_over ON plans (created_at) WHERE state IN ('applied', 'undone', 'cancelled', 'abandoned');
   `,
+  // A number of an entry is never given again, also when the entry is gone: cursors of events depend on it.
+  `
+  ALTER TABLE history RENAME TO history_before;
+  DROP INDEX history_by_plan;
+  CREATE TABLE history (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    plan_id TEXT NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO history SELECT seq, plan_id, record FROM history_before ORDER BY seq;
+  DROP TABLE history_before;
+  CREATE INDEX history_by_plan ON history (plan_id);
+  `,
 ];
 
 /** The version that this Drydock writes. */

@@ -233,7 +233,7 @@ class SqliteStore implements Store {
 
   /**
    * A reader that has seen one entry never meets a smaller `seq` later: SQLite gives the numbers inside of a
-   * write transaction, of which there is one at a time, and no entry is ever removed.
+   * write transaction, of which there is one at a time, and gives none twice, though entries go with plans.
    */
   async historyAfter(
     seq: number,
@@ -256,8 +256,8 @@ class SqliteStore implements Store {
   }
 
   async historyEnd(): Promise<number> {
-    const [last] = this.#connection.texts("SELECT coalesce(max(seq), 0) AS text FROM history");
-    return Number(last);
+    const [last] = this.#connection.texts("SELECT seq AS text FROM sqlite_sequence WHERE name = 'history'");
+    return Number(last ?? 0);
   }
 
   async write(changes: readonly StoreChange[], durability: Durability): Promise<void> {

@@ -68,7 +68,7 @@ export interface Store {
   ): Promise<readonly NumberedEntry[]>;
   /** The entry at a place of the history of all plans. */
   historyAt(seq: number): Promise<NumberedEntry | undefined>;
-  /** The last place of that history; 0 if it is empty. */
+  /** The last place that was given in that history; 0 if none was. Its entry may be gone with its plan. */
   historyEnd(): Promise<number>;
 
   /** Writes all changes, or none. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Drydock, openDrydock, type PlanEvent, UsageError } from "drydock";
+import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
 
 /** A folder, and Drydock on the state directory that commands use too. */
@@ -79,6 +80,31 @@ describe("events", () => {
       ofSecond,
       all.filter(({ planId }) => planId === second.id),
     );
+  });
+
+  it("[P3] go on when the plan of the last event has left the store, and behind a cursor of it", async () => {
+    using place = new Workplace();
+    await using drydock = await opened(place);
+    const make = (name: string) =>
+      drydock.plans.create({ name, resources: [{ location: "app", strategy: "filesystem_copy" }] });
+    await make("kept");
+    const gone = await make("gone");
+    await gone.cancel();
+    const seen = await until(drydock.events(), ({ event }) => event === "cancelled");
+    const following = until(drydock.events({ after: seen.at(-1)?.cursor ?? "" }), () => true);
+    const store = await openSqliteStore({ stateDir: place.state });
+    await store.write([{ drop: "plan", planId: gone.id }], "ordered");
+    store.close();
+    const { id } = await make("next");
+    assert.deepEqual(
+      (await following).map(({ planId }) => planId),
+      [id],
+    );
+    for (const { cursor } of seen.slice(1))
+      assert.deepEqual(
+        (await until(drydock.events({ after: cursor }), () => true)).map(({ planId }) => planId),
+        [id],
+      );
   });
 
   it("[P3] end with their signal and with Drydock, and refuse a cursor that they never gave", async () => {

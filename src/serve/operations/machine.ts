@@ -19,10 +19,13 @@ export const MACHINE_OPERATIONS = [
     id: "scanLeftovers",
     method: "get",
     path: "/cleanup",
-    summary: "List leftovers of plans and commands",
+    summary: "List leftovers of plans and commands, and open plans that were not used for long",
     query: z.strictObject({ olderThanMs: age }),
     output: scanShape,
-    call: async ({ query }, { services }) => ({ items: await services.cleanup.scan(query) }),
+    call: async ({ query }, { services: { cleanup } }) => ({
+      items: await cleanup.scan(query),
+      idlePlans: await cleanup.idlePlans(query),
+    }),
   }),
   json({
     id: "purgeLeftovers",
@@ -32,6 +35,7 @@ export const MACHINE_OPERATIONS = [
     body: z.strictObject({
       olderThanMs: z.int().min(0).exactOptional(),
       dryRun: z.boolean().exactOptional(),
+      undoOlderThanMs: z.int().min(0).exactOptional().describe("Also undo records of at least this age."),
       force: z.boolean().exactOptional().describe("Also those that may hold the only copy of work."),
     }),
     output: purgeShape,

@@ -55,7 +55,17 @@ const leftover = z.strictObject({
   holdsWork: z.literal(true).optional(),
 });
 
-export const scanShape = z.strictObject({ items: z.array(leftover) }).meta({ id: "Leftovers" });
+const idlePlan = z.strictObject({
+  planId: z.string(),
+  name: z.string(),
+  lastUsed: z.string(),
+  by: z.string(),
+  bytes: z.number(),
+});
+
+export const scanShape = z
+  .strictObject({ items: z.array(leftover), idlePlans: z.array(idlePlan) })
+  .meta({ id: "Leftovers" });
 
 export const purgeShape = z
   .strictObject({

@@ -100,7 +100,7 @@ describe("the life of a plan on the command line", () => {
     assert.deepEqual(place.answer("plan", "path", "fix", "web"), { path });
     const nothing = { added: 0, modified: 0, deleted: 0, insertions: 0, deletions: 0 };
     const { digest, ...empty } = place.answer("plan", "diff", "fix");
-    assert.deepEqual(empty, { planId: id, stats: nothing, changes: [], selfRunning: [] });
+    assert.deepEqual(empty, { planId: id, stats: nothing, changes: [], renames: [], selfRunning: [] });
     assert.match(digest, /^[0-9a-f]{64}$/);
     assert.equal(place.answer("plan", "cancel", "fix").state, "cancelled");
     assert.deepEqual(place.answer("plan", "list"), { plans: [] });

@@ -93,6 +93,25 @@ describe("A repository that is not in its checkout", () => {
     }
   });
 
+  it("[G8][A3] lands with its checkout or not at all, also if the process is killed", () => {
+    using stage = stageWith(actor, LINKED);
+    const cwd = join(stage.path, "linked");
+    const script = `${COMMIT}; git tag v1`;
+    stage.drydock(["run", "--keep", "--name", "work", "--", "sh", "-ec", script], { cwd });
+    const state = `cd ../linked; ${LOG}; git tag; find ../project/.git -name '*.lock' -o -name 'drydock-*'`;
+    const killedAt = (point: string) => {
+      const env = { DRYDOCK_FAILPOINT: `${point}=kill` };
+      assert.notEqual(stage.drydock(["plan", "apply", "work"], { env }).status, 0);
+      assert.match(stage.drydock(["recover"]).stderr, /^recovered: /);
+      return done(stage, state);
+    };
+    for (const point of ["git-lock.take:2", "git-landing.flush:1"])
+      assert.equal(killedAt(point), "begin\n", point);
+    assert.equal(killedAt("git-lock.move:2"), "fix a\nbegin\nv1\n");
+    stage.done("plan", "undo", "work");
+    assert.equal(done(stage, state), "begin\n");
+  });
+
   it("[G8] is that of a submodule, alone or with the checkout around it", () => {
     using stage = stageWith(
       actor,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { TestRepository } from "../support/test-repository.ts";
-import { GitWorkshop, stateOf } from "./git-workshop.ts";
+import { GitWorkshop, IN_PLACE, stateOf } from "./git-workshop.ts";
 
 /**
  * What a program in the worktree does to its own repository must not reach the outside when we look at it or
@@ -153,3 +153,31 @@ function treeOf(repository: TestRepository, entries: string): string {
   repository.write(".git/entries", entries);
   return repository.git("-c", "alias.make=!git mktree < .git/entries", "make");
 }
+
+describe("A checkout at its own path, whose programs are hostile", {
+  skip: process.geteuid?.() === 0 ? false : "only root has a path to the sandbox",
+}, () => {
+  it("[G7] runs nothing that programs planted, and refuses what can't be true", async () => {
+    await using workshop = new GitWorkshop();
+    const { repository } = workshop;
+    const plan = await workshop.plan({ resources: [IN_PLACE] });
+    const inside = await plan.worktree();
+    inside.git("commit", "-q", "--allow-empty", "-m", "inside");
+    const marker = join(workshop.base, "ran");
+    appendFileSync(
+      join(inside.path, ".git/config"),
+      `[core]\n\tfsmonitor = touch ${marker}\n\talternateRefsCommand = touch ${marker}\n[filter "x"]\n\tclean = touch ${marker}\n`,
+    );
+    mkdirSync(join(inside.path, ".git/objects/info"), { recursive: true });
+    writeFileSync(join(inside.path, ".git/objects/info/alternates"), "/etc\n");
+    assert.match((await plan.refusal()).message, /borrows the objects/);
+    writeFileSync(join(inside.path, ".git/objects/info/alternates"), "");
+    const later = await workshop.plan({ resources: [IN_PLACE] });
+    const there = await later.worktree();
+    const head = there.head();
+    appendFileSync(join(there.path, ".git/packed-refs"), `${head} refs/heads/../../hooks/post-commit\n`);
+    assert.match((await later.refusal()).message, /a name that git does not allow/);
+    assert.equal(existsSync(marker), false);
+    repository.assertSound();
+  });
+});

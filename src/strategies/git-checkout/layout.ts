@@ -37,7 +37,7 @@ export const PINNED = {
   common: ["packed-refs", "refs", "logs", "shallow"],
 } as const;
 
-/** What git leaves behind for itself: messages, the results of a fetch, locks of a killed process. */
+/** What git leaves behind for itself: messages, the results of a fetch, lists, locks of a killed process. */
 const NOT_LANDING = [
   "COMMIT_EDITMSG",
   "MERGE_MSG",
@@ -47,6 +47,7 @@ const NOT_LANDING = [
   "AUTO_MERGE",
   "ORIG_HEAD",
   "FETCH_HEAD",
+  "info/refs",
   "gc.log",
   "gc.pid",
   "index.lock",

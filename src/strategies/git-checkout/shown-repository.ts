@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Change } from "../../core/change.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
-import { subjectOf, subjectsOf } from "../git-worktree/repository/made-commits.ts";
+import { NO_COMMIT, subjectOf, subjectsOf } from "../git-worktree/repository/made-commits.ts";
 import { targetOf } from "../git-worktree/repository/ref-files.ts";
 import { treeChanges } from "../git-worktree/repository/tree-changes.ts";
 import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
@@ -10,11 +10,16 @@ import { pathIn, type RepositoryPlace } from "./layout.ts";
 import { STASH } from "./pinned-repository.ts";
 import type { RefChange, RepositoryChanges } from "./repository-changes.ts";
 
+const CHECKOUT = "the checkout";
+/** More names of commits are not compared: they are arguments. */
+const MOST_KNOWN = 500;
+const BRANCH = /^refs\/(?:heads|remotes)\//;
+
 /** The changes of a repository as people see them: a line for each ref, for HEAD and for the index. */
 export async function shownRepository(parts: SandboxParts, changes: RepositoryChanges): Promise<Change[]> {
   const shown: Change[] = [];
   const { place } = changes;
-  for (const change of changes.refs) shown.push(await shownRef(parts, place, change));
+  for (const change of changes.refs) shown.push(await shownRef(parts, changes, change));
   const { base, now, isSwitched, isStashRewritten, refs } = changes;
   if (isStashRewritten && !refs.some(({ ref }) => ref === STASH))
     shown.push(object(place, STASH, "modified", "stashes dropped"));
@@ -31,38 +36,63 @@ export async function shownRepository(parts: SandboxParts, changes: RepositoryCh
 
 async function shownRef(
   parts: SandboxParts,
-  place: RepositoryPlace,
+  changes: RepositoryChanges,
   { ref, from, to }: RefChange,
 ): Promise<Change> {
   const operation = from === undefined ? "added" : to === undefined ? "deleted" : "modified";
   return {
     ...object(
-      place,
+      changes.place,
       ref,
       operation,
-      await noteOn(parts, { ref, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }),
+      await noteOn(parts, changes, {
+        ref,
+        ...(from !== undefined && { from }),
+        ...(to !== undefined && { to }),
+      }),
     ),
     ...(from !== undefined && { before: { object: from } }),
     ...(to !== undefined && { after: { object: to } }),
   };
 }
 
-async function noteOn(parts: SandboxParts, { ref, from, to }: RefChange): Promise<string> {
+async function noteOn(
+  parts: SandboxParts,
+  changes: RepositoryChanges,
+  { ref, from, to }: RefChange,
+): Promise<string> {
   const name = nameOf(ref);
   if (to === undefined) return `${name} deleted, was at ${short(from)}`;
   if (targetOf(to) !== undefined) return `${name} leads to ${displayPath(targetOf(to) ?? "")}`;
+  if (from === undefined && ref.startsWith("refs/heads/")) {
+    const made = await subjectsOf(parts, knownCommits(changes), to);
+    if (made !== NO_COMMIT) return onBranch(`new ${name}`, made);
+  }
   if (from === undefined || targetOf(from) !== undefined || ref === STASH)
     return `${from === undefined ? "new " : ""}${name} at ${short(to)}: ${await subjectOf(parts, to)}`;
   const context = parts.onCheckout();
-  if (await descends(parts, context, from, to)) return onBranch(name, await subjectsOf(parts, from, to));
+  if (await descends(parts, context, from, to)) return onBranch(name, await subjectsOf(parts, [from], to));
   if (await descends(parts, context, to, from))
-    return `${name} goes back to ${short(to)}, without ${await subjectsOf(parts, to, from)}`;
-  return `${onBranch(name, await subjectsOf(parts, from, to))}; instead of ${await subjectsOf(parts, to, from)}`;
+    return `${name} goes back to ${short(to)}, without ${await subjectsOf(parts, [to], from)}`;
+  return `${onBranch(name, await subjectsOf(parts, [from], to))}; instead of ${await subjectsOf(parts, [to], from)}`;
+}
+
+/** The commits that a new branch need not name: those of other branches, which are known or named there. */
+function knownCommits({ base, refs }: RepositoryChanges): readonly string[] {
+  const branches = [...base.refs].flatMap(([ref, at]) => (BRANCH.test(ref) ? [at] : []));
+  const moved = refs.flatMap(({ from, to, ref }) =>
+    from !== undefined && BRANCH.test(ref) ? [to ?? from] : [],
+  );
+  const all = [base.head, ...moved, ...branches].filter(
+    (value) => value !== "" && targetOf(value) === undefined,
+  );
+  return [...new Set(all)].slice(0, MOST_KNOWN);
 }
 
 /** "2 commits on main: fix a; add b". */
 function onBranch(name: string, subjects: string): string {
-  return subjects.replace(/^(\S+(?: or more)? commits?)/, `$1 on ${name.replace(/^branch /, "")}`);
+  const where = name === CHECKOUT ? "no branch" : name.replace(/^branch /, "");
+  return subjects.replace(/^(\S+(?: or more)? commits?)/, (count) => `${count} on ${where}`);
 }
 
 /** What is staged and not committed, if the plan staged it. */
@@ -95,7 +125,7 @@ function object(place: RepositoryPlace, name: string, operation: Change["operati
 }
 
 function nameOf(ref: string): string {
-  if (ref === "HEAD") return "the checkout";
+  if (ref === "HEAD") return CHECKOUT;
   if (ref === STASH) return "stash";
   const kinds: [RegExp, string][] = [
     [/^refs\/heads\//, "branch "],

@@ -40,7 +40,7 @@ export async function mergeWork(parts: SandboxParts, merge: Merge): Promise<stri
     const does = await messagesOf(parts, record.base, work);
     return await commitTree(parts, context, { tree, parents: [now.commit], does }, text);
   }
-  const does = (await subjectsOf(parts, record.base, work)).replace(
+  const does = (await subjectsOf(parts, [record.base], work)).replace(
     /^(.*?commits?)/,
     (count) => `Merge ${count} into ${branchName(now.ref)}`,
   );

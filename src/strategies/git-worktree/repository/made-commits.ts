@@ -6,14 +6,17 @@ import type { BlobChange } from "./tree-changes.ts";
 const MOST = 1000;
 const SHOWN = 3;
 
-/** "2 commits: fix a; add b", the oldest first. */
-export async function subjectsOf(parts: SandboxParts, from: string, to: string): Promise<string> {
-  const args = ["log", "-z", "--format=%s", `--max-count=${MOST}`, to, `^${from}`];
+export const NO_COMMIT = "no commit";
+
+/** "2 commits: fix a; add b", the oldest first: those that no commit of `from` has in its history. */
+export async function subjectsOf(parts: SandboxParts, from: readonly string[], to: string): Promise<string> {
+  const known = from.map((commit) => `^${commit}`);
+  const args = ["log", "-z", "--ignore-missing", "--format=%s", `--max-count=${MOST}`, to, ...known];
   const subjects = splitNul((await parts.git.look(parts.onCheckout(), args)).stdout).toReversed();
   const count = `${subjects.length}${subjects.length === MOST ? " or more" : ""}`;
   const shown = subjects.slice(-SHOWN).map(displayPath);
   const more = subjects.length > SHOWN ? "…; " : "";
-  if (subjects.length === 0) return "no commit";
+  if (subjects.length === 0) return NO_COMMIT;
   return `${count} ${subjects.length === 1 ? "commit" : "commits"}: ${more}${shown.join("; ")}`;
 }
 

@@ -852,10 +852,20 @@ export interface components {
                 added: number;
                 modified: number;
                 deleted: number;
+                renamed?: number;
                 insertions: number;
                 deletions: number;
             };
             changes: components["schemas"]["Change"][];
+            /** @description The additions among all changes that are renames, with the deletion at the old path. */
+            renames: {
+                resource: string;
+                from: string;
+                to: string;
+                /** @enum {string} */
+                kind: "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "row" | "table" | "object";
+                entries?: number;
+            }[];
             selfRunning: {
                 resource: string;
                 path: string;
@@ -2278,6 +2288,7 @@ export interface operations {
                             added: number;
                             modified: number;
                             deleted: number;
+                            renamed?: number;
                             insertions: number;
                             deletions: number;
                         };

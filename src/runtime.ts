@@ -100,9 +100,9 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       settle: async (plan, how) => await parts.recovery.settle(plan, how),
       abandon: async (plan) =>
         new (await import("./commit/cleanup/abandonment.ts")).Abandonment(parts.session).abandon(plan),
-      log: async (plan) => (await import("./plans/plan-log.ts")).planLog(parts.session, plan),
+      log: async (plan) => (await import("./plans/history/plan-log.ts")).planLog(parts.session, plan),
       events: async (wanted = {}) =>
-        (await import("./plans/plan-events.ts")).planEvents(parts.session, wanted, closed.signal),
+        (await import("./plans/history/plan-events.ts")).planEvents(parts.session, wanted, closed.signal),
       doctor: async () =>
         (await import("./plans/doctor.ts")).examine({ stateDir, ...parts, chooser: await parts.chooser() }),
       check: async (strategy, request = {}) =>

@@ -13,6 +13,7 @@ import { lastApproval, movedOn, noteReviewAsked, recordApproval } from "./approv
 import type { PlanDescriptions } from "./describe-plan.ts";
 import { followedInside } from "./entries/inner-links.ts";
 import { noteChange } from "./entries/plan-entries.ts";
+import { noteSealed } from "./history/plan-log.ts";
 import { lastLandedIn } from "./last-landing.ts";
 import {
   ChangesDigest,
@@ -25,7 +26,6 @@ import {
 import type { PlanCreation } from "./plan-creation.ts";
 import type { PlanJoining } from "./plan-joining.ts";
 import { hasLabels } from "./plan-labels.ts";
-import { noteSealed } from "./plan-log.ts";
 import type {
   AddOptions,
   ApplyOptions,

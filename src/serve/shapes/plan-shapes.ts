@@ -76,6 +76,7 @@ export const statsShape = z.strictObject({
   added: z.number(),
   modified: z.number(),
   deleted: z.number(),
+  renamed: z.number().optional(),
   insertions: z.number(),
   deletions: z.number(),
 });
@@ -86,6 +87,17 @@ export const diffShape = z
     digest: z.string(),
     stats: statsShape,
     changes: z.array(changeShape.extend({ resource: z.string() }).meta({ id: "Change" })),
+    renames: z
+      .array(
+        z.strictObject({
+          resource: z.string(),
+          from: z.string(),
+          to: z.string(),
+          kind: z.enum(CHANGE_KINDS),
+          entries: z.number().optional(),
+        }),
+      )
+      .describe("The additions among all changes that are renames, with the deletion at the old path."),
     selfRunning: z.array(
       z.strictObject({
         resource: z.string(),

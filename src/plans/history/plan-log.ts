@@ -1,6 +1,6 @@
-import type { PlanLogEntry } from "../core/values/plan-events.ts";
-import type { Session } from "../sandboxes/access/session.ts";
-import type { PlanLog } from "./plan-views.ts";
+import type { PlanLogEntry } from "../../core/values/plan-events.ts";
+import type { Session } from "../../sandboxes/access/session.ts";
+import type { PlanLog } from "../plan-views.ts";
 
 /** The history of a plan, oldest first; also of one that is over. */
 export async function planLog({ plans, store }: Session, key: string | undefined): Promise<PlanLog> {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { UsageError } from "../core/errors/errors.ts";
-import type { PlanEvent } from "../core/values/plan-events.ts";
-import type { Session } from "../sandboxes/access/session.ts";
-import type { NumberedEntry, Store } from "../store/store.ts";
-import type { EventsOptions } from "./plan-views.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import type { PlanEvent } from "../../core/values/plan-events.ts";
+import type { Session } from "../../sandboxes/access/session.ts";
+import type { NumberedEntry, Store } from "../../store/store.ts";
+import type { EventsOptions } from "../plan-views.ts";
 
 /**
  * The events of all plans, whichever process caused them: the history, told in its order, and then as it

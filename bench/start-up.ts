@@ -24,7 +24,13 @@ import { home, withPrivateMounts } from "./places.ts";
  * | 30 | the launcher mounts it and becomes the command; the command; unmounting |
  * | 12 | comparing, cancelling, closing the store |
  *
- * So 3.5 is not reached as long as `run` loads all strategies, and waits for mounts, flushes and removals.
+ * Since then the trial of how an overlay can be mounted, about 8 of the 33 ms, is made once per boot, and a
+ * command that changed nothing loads no code that shows changes; no quiet machine has measured that yet.
+ *
+ * What is left of any run with these promises, counted by `strace -f -c`: a second Node, 47 mounts in the
+ * namespace of the command, 2 unmounts, and 7 flushes: 4 durable commits (3 while the plan is made, 1 at its
+ * end), the folder of the new log, and 2 to close the database. So 3.5 is not reached as long as two Nodes
+ * start and the second waits for the plan of the first.
  */
 const ROUNDS = 41;
 const BECOME_TRUE = 'process.execve("/usr/bin/true", ["true"], {})';
@@ -48,7 +54,10 @@ const { list, run, bare, nodes } = await alternate(ROUNDS, {
 });
 answer([
   compare("bin/drydock plan list", list, "node -e 0", bare, { atMost: 2 }),
-  compare("bin/drydock run -- true", run, "node -e 0", bare, { atMost: 3.5 }),
+  compare("bin/drydock run -- true", run, "node -e 0", bare, {
+    atMost: 3.5,
+    beyond: "a second Node, 47 mounts, 7 flushes and the removal of the sandbox",
+  }),
   compare("bin/drydock run -- true", run, "a Node in namespaces, started by a Node", nodes, undefined),
 ]);
 

@@ -77,10 +77,10 @@ export function mountImage(
   return { kind, image, ...kept(path, image) };
 }
 
-/** Mounts an empty file system in memory. */
-export function mountMemory(): Mounted {
+/** Mounts an empty file system in memory, with these options. */
+export function mountMemory(options = ""): Mounted {
   const path = newMountPoint("tmpfs");
-  must("mount", ["-t", "tmpfs", "-o", "mode=755", "drydock-test", path]);
+  must("mount", ["-t", "tmpfs", "-o", `mode=755,${options}`, "drydock-test", path]);
   return kept(path, `${path}.nothing`);
 }
 

@@ -14,6 +14,7 @@ import { quietFolders } from "../manifest/quiet-folders.ts";
 import { Slots } from "../manifest/slots.ts";
 import { ENTRIES, writeManifest } from "../manifest/stored-manifest.ts";
 import type { Steps } from "../work/pace.ts";
+import { assertReachable } from "../workspace/workspace.ts";
 import { CheckedEntries, type CheckedEntry } from "./checked-entries.ts";
 import { findMarks } from "./layer-traces.ts";
 import { SlotFiller } from "./slot-filler.ts";
@@ -42,6 +43,7 @@ export interface StagedLanding {
  */
 export async function stage(input: StagingInput): Promise<StagedLanding | null> {
   const { work, changes } = input;
+  assertReachable(input.landing, input.original);
   const total = changes.entries.length;
   // Taken before the check for conflicts: a later change by another writer has to be at or after this
   // barrier.

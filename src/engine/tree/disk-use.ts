@@ -6,15 +6,19 @@ const ENTRIES_A_STEP = 200;
 
 /**
  * The bytes on disk of the folders at these paths, with all their contents, while other processes work there:
- * entries that vanish meanwhile are skipped. A file with several names counts once. Yields the sum so far now
- * and then.
+ * entries that vanish meanwhile are skipped, and so are those that do not count. A file with several names
+ * counts once. Yields the sum so far now and then.
  */
-export function* diskUse(parent: Folder, paths: readonly string[]): Generator<number, number, undefined> {
+export function* diskUse(
+  parent: Folder,
+  paths: readonly string[],
+  counts: (path: string) => boolean = () => true,
+): Generator<number, number, undefined> {
   let [bytes, entries] = [0, 0];
   const linked = new Set<string>();
   for (const path of paths)
-    for (const { facts } of walkBelow(parent, path)) {
-      if (isNew(facts, linked)) bytes += lastAllocated();
+    for (const { path: at, facts } of walkBelow(parent, path)) {
+      if (counts(at) && isNew(facts, linked)) bytes += lastAllocated();
       entries += 1;
       if (entries % ENTRIES_A_STEP === 0) yield bytes;
     }

@@ -17,7 +17,8 @@ import { noteWhetherExchangeWorks } from "./weaker-landing.ts";
 /**
  * The workspace of a sandbox: a private folder on the mount of the original, because a landing consists of
  * renames, which do not cross mounts. We try the state directory first, then a folder beside the original,
- * then one inside it.
+ * then one inside it. The sandbox of an original that may not be changed is in the state directory in any
+ * case: nothing of it can land.
  *
  * Every sandbox has a *home* in the state directory, `sandboxes/ID`. If the workspace is elsewhere, the home
  * holds a file `place` with its path, written before the workspace is made, so that the workspace can always
@@ -75,9 +76,17 @@ export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): 
       return { path: beside.label(name), placement: "beside" };
   }
   if (original.isWritable()) return { path: original.label(name), placement: "inside" };
-  throw new UnsupportedError(`There is no place from which files could be renamed into ${scope.root}.`, {
-    hint: "Make the folder writable, or choose a state directory on the same file system.",
-  });
+  // Nothing can land in an original that may not be changed (assertReachable), but it can be looked at.
+  return { path: homes.label(sandboxId), placement: "state" };
+}
+
+/** Refuses a landing from a workspace on another mount: its original could not be written to. */
+export function assertReachable(workspace: Folder, original: Folder): void {
+  if (workspace.ownFacts().mountId === original.ownFacts().mountId) return;
+  throw new UnsupportedError(
+    `Nothing can land in ${original.path}: it could not be written to when the sandbox was made.`,
+    { hint: "Make the folder writable, and make a new plan." },
+  );
 }
 
 /** Makes the folders that `choosePlace` chose, and finds out what a landing there can't promise. */

@@ -1,6 +1,8 @@
 import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
+import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { StrategyContext } from "../../core/strategy.ts";
+import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import {
@@ -18,10 +20,12 @@ import {
 import type { OpenSandbox } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
-import type { Scope } from "../../engine/workspace/scope.ts";
+import { type Scope, scopeOf } from "../../engine/workspace/scope.ts";
+import { choosePlace } from "../../engine/workspace/workspace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { CopiedTree, type CopyMode, treePath } from "./copied-tree.ts";
 import { FolderStrategy } from "./folder-strategy.ts";
+import { whyNoRoom } from "./room-for-copy.ts";
 
 /** The properties of a strategy that works on a copy of a folder or file. */
 export interface CopyingOptions {
@@ -49,6 +53,12 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
   async path(ref: SandboxRef): Promise<string> {
     using sandbox = await this.open(ref);
     return sandbox.tree.path;
+  }
+
+  override async probe(resource: Resource): Promise<ProbeResult> {
+    const scope = scopeOf(resource);
+    const reason = whyNoRoom(choosePlace(this.context.stateDir, "probe", scope), scope);
+    return reason === undefined ? { works: true } : { works: false, reason };
   }
 
   protected treeIn(workspace: Folder, scope: Scope, touches: OwnTouches): CopiedTree {

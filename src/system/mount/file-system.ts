@@ -10,6 +10,12 @@ export function freeRoom(path: string): number {
   return bavail * bsize;
 }
 
+/** How many bytes are in use on the file system of a path. */
+export function usedRoom(path: string): number {
+  const { blocks, bfree, bsize } = statfsSync(bytesFromPath(path));
+  return (blocks - bfree) * bsize;
+}
+
 /** Whether a folder is on an overlay, as the root of most containers is. */
 export function isOnOverlay(folder: Folder): boolean {
   return statfsSync(`/proc/self/fd/${folder.fd}`).type === OVERLAYFS;

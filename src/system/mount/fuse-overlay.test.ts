@@ -130,6 +130,26 @@ describe("mountFuseOverlay", { skip: SKIP }, () => {
     assert.deepEqual(servers(), []);
   });
 
+  it("[W5] ends a mount whose process no longer answers, in bounded time", async () => {
+    const { layers, merged, parent } = place("here");
+    await mountFuseOverlay(POINT, layers, merged);
+    const [server = assert.fail("there is no process")] = servers();
+    process.kill(Number(server), "SIGSTOP");
+    // If we wait for it after all, the test fails instead of waiting too.
+    const guard = spawn("sh", ["-c", `sleep 20; kill -KILL ${server}`], { stdio: "ignore" });
+    try {
+      await assert.rejects(
+        unmountFuse(POINT, merged.path, { limitMs: 300 }),
+        /is unmounted, but fuse-overlayfs \(pid \d+\) has not ended/,
+      );
+      assert.ok(!isMountPoint(parent, "merged"));
+      assert.equal(guard.exitCode, null, "it was waited for");
+    } finally {
+      guard.kill();
+      process.kill(Number(server), "SIGKILL");
+    }
+  });
+
   it("[O5] says that a mount is busy, and leaves it alone", async () => {
     const { layers, merged, parent } = place("here");
     await mountFuseOverlay(POINT, layers, merged);

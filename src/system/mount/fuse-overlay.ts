@@ -74,13 +74,24 @@ export async function unmountFuse(
 ): Promise<"done" | "busy"> {
   return await ifMounted(target, async (parent, name) => {
     const servers = serversOf(target);
-    if (isSeenElsewhere(parent, name)) return "busy";
+    if ((await answers(parent, name, limitMs)) && isSeenElsewhere(parent, name)) return "busy";
     const outcome = isRoot()
       ? await unmount(point, target, { limitMs })
       : await unmountAsUser(point, parent, name, limitMs);
     if (outcome === "done") await waitUntilGone(servers, target, limitMs);
     return outcome;
   });
+}
+
+/**
+ * Whether a mount answers in time. A process that is stopped, or waits for something that never comes, would
+ * keep us waiting for ever, so a process that can be ended asks it.
+ */
+async function answers(parent: Folder, name: string, limitMs: number): Promise<boolean> {
+  const stat = systemProgram("stat");
+  if (stat === undefined) return true;
+  const why = await run(stat, ["-f", `/proc/self/fd/3/${name}`], [parent.fd], limitMs);
+  return why === undefined || !why.includes("took longer than");
 }
 
 /**

@@ -177,7 +177,7 @@ function attentionOf(end: ProcessEnd, moment: Moment): Attention {
   return [];
 }
 
-/** The first, the middle and the last pass of every failpoint from staging on; in a long run all of them. */
+/** The first and the last pass of every failpoint from staging on; in a long run all of them. */
 function momentsOf(trace: string): Moment[] {
   const lines = trace
     .trim()
@@ -195,8 +195,7 @@ function momentsOf(trace: string): Moment[] {
   const eligible = all.filter(({ at }) => at >= staging);
   if (LONG) return eligible;
   return [...Map.groupBy(eligible, ({ point, isDecided }) => `${point} ${isDecided}`).values()].flatMap(
-    (group) =>
-      [...new Set([0, Math.floor(group.length / 2), group.length - 1])].flatMap((at) => group[at] ?? []),
+    (group) => [...new Set([0, group.length - 1])].flatMap((at) => group[at] ?? []),
   );
 }
 

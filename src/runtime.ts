@@ -219,7 +219,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     return new PlanCreation({ ...(await resolving()), closing });
   };
   const joining = async () => {
-    const { PlanJoining } = await import("./plans/plan-joining.ts");
+    const { PlanJoining } = await import("./plans/making/plan-joining.ts");
     return new PlanJoining({ ...(await resolving()), folders });
   };
   const planCheckpoints = new PlanCheckpoints(session);

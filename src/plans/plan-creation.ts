@@ -4,7 +4,7 @@ import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { PlanSecrets, Secrets } from "../sandboxes/remains/plan-secrets.ts";
 import { newId } from "../system/state/new-id.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
-import { makeSandboxes } from "./new-sandboxes.ts";
+import { makeSandboxes } from "./making/new-sandboxes.ts";
 import { assertLabels } from "./plan-labels.ts";
 import type { CreatePlanOptions, PlanView } from "./plan-views.ts";
 import type { StrategyChooser } from "./resources/choose-strategy.ts";

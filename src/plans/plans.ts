@@ -4,17 +4,18 @@ import { type Change, DiffCount } from "../core/change.ts";
 import { PlanStateError, UsageError } from "../core/errors/errors.ts";
 import { baseName, joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
-import type { StatementResult } from "../core/values/query.ts";
+import { onlyReads, type StatementResult } from "../core/values/query.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/state/reserve.ts";
 import { lastApproval, movedOn, noteReviewAsked, recordApproval } from "./approvals.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
-import { followedInside } from "./entries/inner-links.ts";
+import { readInside } from "./entries/inner-links.ts";
 import { noteChange } from "./entries/plan-entries.ts";
 import { noteSealed } from "./history/plan-log.ts";
 import { lastLandedIn } from "./last-landing.ts";
+import type { PlanJoining } from "./making/plan-joining.ts";
 import {
   ChangesDigest,
   digestOf,
@@ -24,7 +25,6 @@ import {
   planChanges,
 } from "./plan-changes.ts";
 import type { PlanCreation } from "./plan-creation.ts";
-import type { PlanJoining } from "./plan-joining.ts";
 import { hasLabels } from "./plan-labels.ts";
 import type {
   AddOptions,
@@ -134,14 +134,10 @@ export class Plans {
     const found = await this.#find(plan);
     const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "look");
     assertMay(resourceOf(found, resource), "read");
-    try {
-      return await strategy.read(record.ref, pathOf(path));
-    } catch (thrown) {
-      if (!(thrown instanceof UsageError) || !LINK_CODES.includes(thrown.code)) throw thrown;
-      const real = await followedInside(path, (at) => strategy.stat(record.ref, pathOf(at)));
-      if (real === path) throw thrown;
-      return await strategy.read(record.ref, pathOf(real));
-    }
+    return await readInside(path, {
+      read: (at) => strategy.read(record.ref, pathOf(at)),
+      stat: (at) => strategy.stat(record.ref, pathOf(at)),
+    });
   }
 
   async write(
@@ -176,7 +172,8 @@ export class Plans {
       const { sandboxes } = this.#parts.session;
       const { record, strategy } = await sandboxes.usable(found, resource, readOnly ? "look" : "change");
       const results = await strategy.query(record.ref, script, { readOnly });
-      if (!readOnly) await noteChange(this.#parts.session, found, { operation: "sql", resource });
+      if (!readOnly && !results.every(onlyReads))
+        await noteChange(this.#parts.session, found, { operation: "sql", resource });
       return results;
     });
   }
@@ -360,9 +357,6 @@ export class Plans {
     return await this.#parts.descriptions.of(plan);
   }
 }
-
-/** The failures to read a file where there may be a link on the way. */
-const LINK_CODES: readonly string[] = ["BAD_PATH", "NO_SUCH_FILE"];
 
 /** A path in the sandbox of a resource around it, as a path in the resource at `root`. */
 function pathFrom(root: string, path: string): string {

@@ -196,4 +196,18 @@ describe("what people read about their work", () => {
     );
     assert.equal(said, "1 row changed\n\n1 row changed\n");
   });
+
+  it("is not a change in the history of a plan if a statement only reads", () => {
+    using place = new Workplace();
+    const file = join(place.path, "data.db");
+    using database = new DatabaseSync(file);
+    database.exec("CREATE TABLE t (v)");
+    place.done("plan", "create", "-r", file, "--name", "p");
+    const changes = () =>
+      place.answer("plan", "log", "p").entries.filter(({ event }: { event: string }) => event === "changed");
+    place.done("plan", "sql", "p", "data.db", "-c", "SELECT * FROM t; PRAGMA table_info(t)");
+    assert.deepEqual(changes(), []);
+    place.done("plan", "sql", "p", "data.db", "-c", "CREATE TABLE u (v)");
+    assert.equal(changes().length, 1);
+  });
 });

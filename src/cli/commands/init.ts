@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { CONFIG_FILE_NAME } from "../../config/nearest-config.ts";
@@ -17,17 +17,22 @@ export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
     const file = join(context.cwd, CONFIG_FILE_NAME);
     const { initTemplate } = await import("../../config/init-template.ts");
-    create(context.cwd, initTemplate(schemaFile()));
+    create(context.cwd, initTemplate(schemaFile(context.cwd)));
     context.result({ file }, () => [
       `Wrote ${displayPath(file)}. It counts once you trust it: edit it, then run 'drydock trust'.`,
     ]);
   });
 }
 
-/** The schema that comes with this Drydock, as editors find it. */
-function schemaFile(): string | undefined {
+/**
+ * The schema that comes with this Drydock, as editors find it. One that is installed in the project has a
+ * relative path, which is the same for everybody who works on it.
+ */
+function schemaFile(cwd: string): string | undefined {
   const file = join(dirname(process.argv[1] ?? ""), "../schema/drydock.schema.json");
-  return isFile(file) ? pathToFileURL(file).href : undefined;
+  if (!isFile(file)) return undefined;
+  const fromHere = relative(realPathOf(cwd) ?? cwd, file);
+  return fromHere.startsWith("../") ? pathToFileURL(file).href : `./${fromHere}`;
 }
 
 function create(cwd: string, text: string): void {

@@ -9,3 +9,8 @@ export interface StatementResult {
   /** How many rows it changed. */
   readonly changes: number;
 }
+
+/** A statement with columns that changed no row has only looked. Without columns it may have made a table. */
+export function onlyReads({ columns, changes }: StatementResult): boolean {
+  return columns.length > 0 && changes === 0;
+}

@@ -5,14 +5,29 @@ import type { Entry } from "../../core/resource/entry.ts";
 /** As many as the kernel follows. */
 const MOST_LINKS = 40;
 
-/**
- * The path with the links on it followed, as long as these lead to a path inside the resource; for reading
- * only. `stat` looks at one path and follows no link.
- */
-export async function followedInside(
-  path: string,
-  stat: (path: string) => Promise<Pick<Entry, "target"> | undefined>,
-): Promise<string> {
+/** The failures to read a file where there may be a link on the way. */
+const LINK_CODES: readonly string[] = ["BAD_PATH", "NO_SUCH_FILE"];
+
+/** Looks at paths of a resource, and follows no link. */
+interface InResource {
+  read(path: string): Promise<Uint8Array>;
+  stat(path: string): Promise<Pick<Entry, "target"> | undefined>;
+}
+
+/** The content of a file. Follows links on the way that lead to a path inside the resource. */
+export async function readInside(path: string, resource: InResource): Promise<Uint8Array> {
+  try {
+    return await resource.read(path);
+  } catch (thrown) {
+    if (!(thrown instanceof UsageError) || !LINK_CODES.includes(thrown.code)) throw thrown;
+    const real = await followedInside(path, resource.stat);
+    if (real === path) throw thrown;
+    return await resource.read(real);
+  }
+}
+
+/** The path with the links on it followed. */
+async function followedInside(path: string, stat: InResource["stat"]): Promise<string> {
   const waiting = namesOf(path);
   const found: string[] = [];
   let links = 0;

@@ -1,7 +1,7 @@
-import { UnsupportedError } from "../core/errors/errors.ts";
-import type { PlanRecord, PlanResource } from "../core/plan.ts";
-import type { SandboxRef } from "../core/sandbox.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import { UnsupportedError } from "../../core/errors/errors.ts";
+import type { PlanRecord, PlanResource } from "../../core/plan.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type { PlanSandboxes } from "../../sandboxes/plan-sandboxes.ts";
 
 interface NewSandboxes {
   /** Each has a sandbox of its own. */

@@ -1,20 +1,20 @@
-import { takeJoinBack } from "../commit/cleanup/join-removal.ts";
-import type { CheckpointPart } from "../core/checkpoint.ts";
-import { PlanStateError } from "../core/errors/errors.ts";
-import { movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
-import type { PlanSession } from "../sandboxes/access/plan-session.ts";
-import type { PlanSecrets } from "../sandboxes/remains/plan-secrets.ts";
-import type { RunFolders } from "../sandboxes/remains/run-folders.ts";
-import { forgetWorkAt, type TakenWork, workAt } from "../sandboxes/scratch/taken-work.ts";
-import type { StoreChange } from "../store/store.ts";
-import { newId } from "../system/state/new-id.ts";
-import type { PlanDescriptions } from "./describe-plan.ts";
+import { takeJoinBack } from "../../commit/cleanup/join-removal.ts";
+import type { CheckpointPart } from "../../core/checkpoint.ts";
+import { PlanStateError } from "../../core/errors/errors.ts";
+import { movePlan, type PlanRecord, type PlanResource } from "../../core/plan.ts";
+import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
+import type { PlanSecrets } from "../../sandboxes/remains/plan-secrets.ts";
+import type { RunFolders } from "../../sandboxes/remains/run-folders.ts";
+import { forgetWorkAt, type TakenWork, workAt } from "../../sandboxes/scratch/taken-work.ts";
+import type { StoreChange } from "../../store/store.ts";
+import { newId } from "../../system/state/new-id.ts";
+import type { PlanDescriptions } from "../describe-plan.ts";
+import type { AddOptions, PlanView } from "../plan-views.ts";
+import type { StrategyChooser } from "../resources/choose-strategy.ts";
+import type { ResolvedResource } from "../resources/containment.ts";
+import { passwordsOf, type ResourceResolver } from "../resources/resources.ts";
+import { assertNotInPlace, restrictionOf } from "../resources/restrictions.ts";
 import { makePath, makeSandboxes } from "./new-sandboxes.ts";
-import type { AddOptions, PlanView } from "./plan-views.ts";
-import type { StrategyChooser } from "./resources/choose-strategy.ts";
-import type { ResolvedResource } from "./resources/containment.ts";
-import { passwordsOf, type ResourceResolver } from "./resources/resources.ts";
-import { assertNotInPlace, restrictionOf } from "./resources/restrictions.ts";
 
 export interface PlanJoiningParts {
   readonly session: PlanSession;

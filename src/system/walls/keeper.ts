@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { startProcess } from "../process/start-process.ts";
-import { adoptOrphans, endDescendants, reapAdopted } from "./kept-processes.ts";
+import { adoptOrphans, endDescendants, exitAtOnce, reapAdopted } from "./kept-processes.ts";
 
 /** Descriptors that the kept process gets under their own numbers: run/launch/launch-spec.ts. */
 const HANDED = [0, 1, 2, 3, 4, 5];
@@ -26,7 +26,7 @@ export function keep(environment: NodeJS.ProcessEnv): void {
   });
   kept.once("exit", async (code, signal) => {
     await endDescendants();
-    process.exit(code ?? 128 + constants.signals[signal ?? "SIGKILL"]);
+    exitAtOnce(code ?? 128 + constants.signals[signal ?? "SIGKILL"]);
   });
 }
 

@@ -45,7 +45,8 @@ import type {
   ReviewRequestOptions,
   SelfRunningChange,
 } from "./plan-views.ts";
-import { RenameFinder, RenameIndex, renamedEntries } from "./renames.ts";
+import { RenameFinder } from "./renames/rename-finder.ts";
+import { RenameIndex, renamedEntries } from "./renames/rename-index.ts";
 import { choosePaths, chosenChanges } from "./resources/chosen-paths.ts";
 import {
   assertHasWord,

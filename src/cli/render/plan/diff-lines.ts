@@ -1,6 +1,6 @@
 import type { ChangeOperation } from "../../../core/change.ts";
 import type { PlanChange, PlanDiff, PlanRename } from "../../../plans/plan-views.ts";
-import { RenameIndex } from "../../../plans/renames.ts";
+import { RenameIndex } from "../../../plans/renames/rename-index.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 import { textWidth } from "../text-table.ts";

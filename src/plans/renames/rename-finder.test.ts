@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { PlanChange } from "./plan-views.ts";
-import { RenameFinder, RenameIndex, renamedEntries } from "./renames.ts";
+import type { PlanChange } from "../plan-views.ts";
+import { RenameFinder } from "./rename-finder.ts";
+import { RenameIndex, renamedEntries } from "./rename-index.ts";
 
 const resource = "app";
 type Facts = PlanChange["after"];

@@ -3,7 +3,16 @@ import { join } from "node:path";
 import { runProgram } from "./measure.ts";
 import { home } from "./places.ts";
 
-const PARTS = ["bin", "schema", "scripts", "src", "package.json", "tsconfig.json", "tsconfig.build.json"];
+const PARTS = [
+  "bin",
+  "docs",
+  "schema",
+  "scripts",
+  "src",
+  "package.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+];
 
 /** Builds the program from the source as it is, in a copy of the project; where that is. */
 export function buildProject(): string {

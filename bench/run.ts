@@ -22,6 +22,7 @@ const QUESTIONS = [
   "walk-diff",
   "start-up",
   "many-plans",
+  "serve",
   "memory",
 ] as const;
 const WITHOUT_GOAL: readonly string[] = ["memory"];

@@ -41,7 +41,7 @@ for (const actor of ACTORS) {
 
     it("[W2, X7] with --no-network reaches no server, by no kind of socket", async () => {
       using stage = new WalledStage(actor);
-      const server = createServer((socket) => socket.end("hello\n")).listen(0, "127.0.0.1");
+      const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
       await once(server, "listening");
       const address = server.address();
       const port = typeof address === "object" ? address?.port : undefined;
@@ -74,7 +74,7 @@ for (const actor of ACTORS) {
     it("[W2, X7] reaches no abstract socket of a process outside", async () => {
       using stage = new WalledStage(actor);
       const name = `drydock-${process.pid}-${actor}`;
-      const server = createServer((socket) => socket.end()).listen({ path: `\0${name}` });
+      const server = createServer((socket) => socket.destroy()).listen({ path: `\0${name}` });
       await once(server, "listening");
       try {
         const running = stage.start(["run", "--discard", "--", "sh", "-c", perlLine(ABSTRACT, name)]);

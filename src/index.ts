@@ -96,11 +96,15 @@ export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strateg
 export type { LimitName, Limits } from "./core/values/limits.ts";
 export type { ConfigRemedy, Notice } from "./core/values/notice.ts";
 export type {
+  CheckpointMark,
+  EndedTransaction,
   EventDetails,
   EventFacts,
   EventName,
+  FailedTransaction,
   PlanEvent,
   PlanLogEntry,
+  ResourceReport,
 } from "./core/values/plan-events.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
 export type { CallOptions } from "./library/call-options.ts";

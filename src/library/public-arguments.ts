@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import {
   amount,
   callback,
@@ -16,7 +15,6 @@ import {
   truth,
 } from "../core/values/arguments.ts";
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
-import type { Limits } from "../core/values/limits.ts";
 import type { DiffPageOptions } from "../plans/diff-page.ts";
 import type { ListOptions, ReadRange } from "../plans/entries/entry-views.ts";
 import type {
@@ -39,6 +37,7 @@ import type { RunApplyOptions, RunDecision, RunRequest } from "../run/run-once.t
 import type { SpawnRequest } from "../run/spawn.ts";
 import type { CheckRequest } from "../testing/check.ts";
 import type { CallOptions } from "./call-options.ts";
+import { callFields, callOptions, captureFields, execFields, spawnFields } from "./command-arguments.ts";
 import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
 import type { Content, RunOptions, SpawnOptions, Workspace } from "./workspace.ts";
@@ -56,12 +55,6 @@ const resourceRequest = fields<ResourceRequest>({
   from: optional(text),
 });
 
-const callFields = {
-  signal: optional(signal),
-  onProgress: optional(callback<NonNullable<CallOptions["onProgress"]>>()),
-};
-const callOptions = ["options", optional(fields<CallOptions>(callFields))] as const;
-
 const createFields = {
   resources: list(resourceRequest),
   name: optional(text),
@@ -74,49 +67,11 @@ const createPlanOptions = fields<CreatePlanOptions>(createFields);
 
 const wantedLabel: Reader<string | true> = (value, at) => (value === true ? true : text(value, at));
 
-const isReadable = (value: unknown): value is Readable =>
-  typeof value === "object" && value !== null && typeof Reflect.get(value, "pipe") === "function";
-
-/** The content of a file, or a stream of it. */
-const contentOrStream: Reader<string | Uint8Array | Readable> = (value, at) =>
-  isReadable(value) ? value : content(value, at);
-
 /** The same for a file to write, of any asynchronous source. */
 const fileContent: Reader<Content> = (value, at) =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value
     ? (value as AsyncIterable<Uint8Array>)
     : content(value, at);
-
-const commandFields = {
-  command: list(path),
-  cwd: optional(path),
-  environment: optional(record(path)),
-  signal: optional(signal),
-  network: optional(truth),
-  strict: optional(truth),
-  unconfined: optional(truth),
-  limits: optional(
-    fields<Limits>({
-      processes: optional(amount),
-      memory: optional(amount),
-      scratch: optional(amount),
-      time: optional(amount),
-    }),
-  ),
-  checkpoint: optional(truth),
-  onStart: optional(callback<NonNullable<ExecRequest["onStart"]>>()),
-};
-
-const execFields = { ...commandFields, stdout: optional(oneOf("inherit", "stderr")) };
-
-const captureFields = {
-  ...commandFields,
-  input: optional(contentOrStream),
-  maxOutputBytes: optional(amount),
-};
-
-const windowSize = fields<NonNullable<SpawnRequest["terminal"]>>({ rows: amount, columns: amount });
-const spawnFields = { ...commandFields, terminal: optional(windowSize) };
 
 /** Checks the decision: an unknown one must not land anything. */
 const decider: Reader<RunRequest["decide"]> = (value, at) => {

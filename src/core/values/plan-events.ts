@@ -1,10 +1,10 @@
 import type { LimitName } from "./limits.ts";
 
 /** A part of a plan, and what there is to say about it. */
-type Report = { readonly resource: string; readonly message: string };
+export type ResourceReport = { readonly resource: string; readonly message: string };
 
 /** A commit or an undo that has ended. */
-type Ended = {
+export type EndedTransaction = {
   /** Its id in the journal. */
   readonly transaction: string;
   readonly message?: string;
@@ -13,9 +13,9 @@ type Ended = {
 };
 
 /** A commit or an undo of which nothing remains. */
-type Failed = Ended & { readonly failure?: string };
+export type FailedTransaction = EndedTransaction & { readonly failure?: string };
 
-type AtCheckpoint = { readonly checkpoint: string; readonly label?: string };
+export type CheckpointMark = { readonly checkpoint: string; readonly label?: string };
 
 /**
  * Everything that happens to plans, with its details: the one list of what histories and events hold. Each is
@@ -45,8 +45,8 @@ export type EventDetails = {
     readonly to?: string;
   };
   /** A checkpoint was saved; automatically, if it names the command that it was saved before. */
-  checkpoint: AtCheckpoint & { readonly before?: string };
-  restored: AtCheckpoint;
+  checkpoint: CheckpointMark & { readonly before?: string };
+  restored: CheckpointMark;
   "not restored": { readonly checkpoint: string; readonly failure?: string };
   "rolled back": { readonly [none in never]: never };
   /** A diff was shown with this digest. */
@@ -54,14 +54,14 @@ export type EventDetails = {
   "review asked": { readonly digest: string; readonly message?: string };
   /** A person approved exactly what has this digest. */
   approved: { readonly digest: string; readonly via: string; readonly allow: readonly string[] };
-  applied: Ended;
-  "not applied": Failed;
-  "part applied": Ended;
-  undone: Ended;
-  "not undone": Failed;
-  "part undone": Ended;
+  applied: EndedTransaction;
+  "not applied": FailedTransaction;
+  "part applied": EndedTransaction;
+  undone: EndedTransaction;
+  "not undone": FailedTransaction;
+  "part undone": EndedTransaction;
   /** The last of several landings was taken back; earlier parts are still there. */
-  "last landing undone": Ended;
+  "last landing undone": EndedTransaction;
   /** Recovery went on with a transaction of a dead process, up to this phase. */
   recovered: { readonly transaction: string; readonly phase: string };
   /**
@@ -71,17 +71,17 @@ export type EventDetails = {
   "needs attention": {
     readonly transaction: string;
     readonly why: "landed" | "not undone" | "in doubt";
-    readonly resources: readonly (Report & { readonly path?: string; readonly keptAt?: string })[];
+    readonly resources: readonly (ResourceReport & { readonly path?: string; readonly keptAt?: string })[];
   };
   "undo discarded": { readonly transaction: string };
   /** `left`: sandboxes that could not be removed. `by`: not the user, but recovery. */
   cancelled: {
     readonly by?: "recovery";
-    readonly left?: readonly (Report & { readonly places: readonly string[] })[];
+    readonly left?: readonly (ResourceReport & { readonly places: readonly string[] })[];
   };
   /** A person ended the plan as it was; `resources` says what may remain of each. */
   abandoned: { readonly resources: readonly { readonly resource: string }[] };
-  "not removed": { readonly left: readonly Report[] };
+  "not removed": { readonly left: readonly ResourceReport[] };
 };
 
 export type EventName = keyof EventDetails;

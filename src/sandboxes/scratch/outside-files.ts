@@ -39,22 +39,25 @@ const TICK_MS = 10;
 
 /** Everything in the scratch layers of a plan but folders. `plan` is the plan's folder. */
 export function* filesOutside(plan: Folder, query: OutsideQuery): Generator<FoundOutside> {
-  const { resources, home, since = 0 } = query;
   for (const layer of writtenLayers(plan))
     for (const { path: storedAt, facts } of walkBelow(plan, layer.upper)) {
-      const path = `${layer.at}${storedAt.slice(layer.upper.length)}`;
       const kind = kindOf(facts);
-      if (kind === undefined || !isSince(facts, since - TICK_MS)) continue;
+      if (kind === undefined || !isSince(facts, (query.since ?? 0) - TICK_MS)) continue;
+      const path = `${layer.at}${storedAt.slice(layer.upper.length)}`;
       if (kind === "symlink" && isOwnLink(plan, storedAt, path)) continue;
-      if (resources.some((location) => isAtOrBelow(path, location))) continue;
-      const cacheAt = layer.isTemporary ? layer.at : cacheAround(path, home);
+      if (query.resources.some((location) => isAtOrBelow(path, location))) continue;
       const bytes = kind === "file" ? facts.size : 0;
-      yield { path, kind, bytes, layer, storedAt, facts, ...(cacheAt !== undefined && inCache(cacheAt)) };
+      yield { path, kind, bytes, layer, storedAt, facts, ...cacheOf(path, layer, query) };
     }
 }
 
-function inCache(cacheAt: string): Pick<FoundOutside, "cache" | "cacheAt"> {
-  return { cache: true, cacheAt };
+function cacheOf(
+  path: string,
+  { isTemporary, at }: FoundOutside["layer"],
+  { home }: OutsideQuery,
+): Pick<FoundOutside, "cache" | "cacheAt"> {
+  const cacheAt = isTemporary ? at : cacheAround(path, home);
+  return cacheAt === undefined ? {} : { cache: true, cacheAt };
 }
 
 /** Undefined for a folder, which says nothing by itself. */

@@ -1,0 +1,65 @@
+import type { Readable } from "node:stream";
+import {
+  amount,
+  callback,
+  content,
+  fields,
+  list,
+  oneOf,
+  optional,
+  path,
+  type Reader,
+  record,
+  signal,
+  truth,
+} from "../core/values/arguments.ts";
+import type { Limits } from "../core/values/limits.ts";
+import type { ExecRequest } from "../run/exec.ts";
+import type { SpawnRequest } from "../run/spawn.ts";
+import type { CallOptions } from "./call-options.ts";
+
+/** The arguments of every call, and of every call that runs a command. See public-arguments.ts. */
+
+export const callFields = {
+  signal: optional(signal),
+  onProgress: optional(callback<NonNullable<CallOptions["onProgress"]>>()),
+};
+export const callOptions = ["options", optional(fields<CallOptions>(callFields))] as const;
+
+const isReadable = (value: unknown): value is Readable =>
+  typeof value === "object" && value !== null && typeof Reflect.get(value, "pipe") === "function";
+
+/** The content of a file, or a stream of it. */
+const contentOrStream: Reader<string | Uint8Array | Readable> = (value, at) =>
+  isReadable(value) ? value : content(value, at);
+
+const commandFields = {
+  command: list(path),
+  cwd: optional(path),
+  environment: optional(record(path)),
+  signal: optional(signal),
+  network: optional(truth),
+  strict: optional(truth),
+  unconfined: optional(truth),
+  limits: optional(
+    fields<Limits>({
+      processes: optional(amount),
+      memory: optional(amount),
+      scratch: optional(amount),
+      time: optional(amount),
+    }),
+  ),
+  checkpoint: optional(truth),
+  onStart: optional(callback<NonNullable<ExecRequest["onStart"]>>()),
+};
+
+export const execFields = { ...commandFields, stdout: optional(oneOf("inherit", "stderr")) };
+
+export const captureFields = {
+  ...commandFields,
+  input: optional(contentOrStream),
+  maxOutputBytes: optional(amount),
+};
+
+const windowSize = fields<NonNullable<SpawnRequest["terminal"]>>({ rows: amount, columns: amount });
+export const spawnFields = { ...commandFields, terminal: optional(windowSize) };

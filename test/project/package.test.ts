@@ -84,6 +84,7 @@ describe("the package", () => {
       "dist/program/cli.js",
       "dist/types/index.d.ts",
       "dist/man/drydock.1",
+      "clients/python/drydock.py",
       "clients/python/drydock_strategy.py",
     ]) {
       assert.ok(paths.includes(path), `${path} is missing`);

@@ -1,0 +1,639 @@
+"""Drydock from Python, by its HTTP API, on the standard library alone.
+
+    import drydock
+
+    with drydock.plan(["shop"], name="lower-tax") as plan:
+        plan.write("src/tax.txt", "7 %\\n")
+        tests = plan.run(["npm", "test"])
+        if tests["exitCode"] == 0:
+            plan.apply(message="lower tax")
+
+A server has to be running: `drydock serve`, at its socket in the state directory or at an address with a token;
+`Client.start()` runs one of its own. Documents are the ones that `drydock --json` prints, as dictionaries; those
+that matter most have types here. docs/api.md has all operations.
+
+Paths are text; bytes that are not UTF-8 are lone surrogates, as in `os.fsdecode`.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Iterable, Iterator, Literal, Mapping, Sequence, TypedDict, Union
+from urllib.parse import quote
+
+__all__ = ["Client", "Command", "ConflictError", "DrydockError", "Plan", "plan"]
+
+JSON = Any
+Content = Union[str, bytes, BinaryIO, Iterable[bytes]]
+
+
+class PlanInfo(TypedDict, total=False):
+    id: str
+    name: str
+    state: str
+    readOnly: bool
+    createdAt: str
+    message: str
+    labels: dict[str, str]
+    resources: list[dict[str, JSON]]
+    warnings: list[str]
+
+
+class Change(TypedDict, total=False):
+    resource: str
+    path: str
+    operation: Literal["added", "modified", "deleted", "typechanged"]
+    kind: str
+    before: dict[str, JSON]
+    after: dict[str, JSON]
+    binary: bool
+    warnings: list[str]
+
+
+class Diff(TypedDict, total=False):
+    planId: str
+    digest: str
+    stats: dict[str, int]
+    changes: list[Change]
+
+
+class Entry(TypedDict, total=False):
+    path: str
+    kind: str
+    size: int
+    mode: int
+    mtime: str
+    target: str
+
+
+class Captured(TypedDict, total=False):
+    planId: str
+    exitCode: int
+    signal: str
+    stdout: str
+    stderr: str
+    truncated: dict[str, bool]
+    durationMs: float
+
+
+class Applied(TypedDict, total=False):
+    planId: str
+    state: str
+    message: str
+    participants: list[dict[str, JSON]]
+    attention: list[dict[str, str]]
+    warnings: list[str]
+
+
+class Event(TypedDict, total=False):
+    planId: str
+    at: str
+    actor: str
+    pid: int
+    event: str
+    details: dict[str, JSON]
+    cursor: str
+
+
+class DrydockError(Exception):
+    """A problem that the server tells of: `code` and `hint` are those of the command line."""
+
+    def __init__(self, problem: Mapping[str, JSON]) -> None:
+        self.code: str = problem.get("code", "UNKNOWN")
+        self.hint: str = problem.get("hint", "")
+        self.status: int = problem.get("status", 0)
+        self.details: Mapping[str, JSON] = problem.get("details", {})
+        super().__init__(problem.get("detail", "The server gave no reason."))
+
+
+class ConflictError(DrydockError):
+    """An original changed meanwhile, or what would land is not what was reviewed. Nothing was changed."""
+
+
+class Client:
+    """A connection to a server: at a socket, or at an address with a token. Each call has a connection of its own."""
+
+    def __init__(
+        self,
+        socket_path: str | os.PathLike[str] | None = None,
+        *,
+        address: str | None = None,
+        token: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self._address = address
+        self._token = token
+        self._timeout = timeout
+        self._socket = os.fspath(socket_path) if socket_path is not None else _default_socket()
+
+    @classmethod
+    @contextmanager
+    def start(cls, program: str = "drydock", *, cwd: str | None = None) -> Iterator[Client]:
+        """Runs a server of its own for the block, on the usual state directory, and ends it afterwards."""
+        folder = tempfile.mkdtemp(prefix="drydock-")
+        path = os.path.join(folder, "api.sock")
+        server = subprocess.Popen(
+            [program, "serve", "--socket", path], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            assert server.stdout is not None and server.stderr is not None
+            if not server.stdout.readline():
+                raise DrydockError({"code": "NO_SERVER", "detail": server.stderr.read().strip()})
+            yield cls(path)
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.communicate()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    # Plans
+
+    def create(
+        self,
+        resources: Iterable[str | Mapping[str, str]],
+        *,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        read_only: bool | None = None,
+        allow_irreversible: bool | None = None,
+    ) -> Plan:
+        """Makes a plan. A resource is a location, or a mapping with location, name, type, strategy, from."""
+        body = {
+            "resources": [_resource(each) for each in resources],
+            "name": name,
+            "labels": labels,
+            "readOnly": read_only,
+            "allowIrreversible": allow_irreversible,
+        }
+        info = self._json("POST", "/plans", body=body)
+        return Plan(self, info["id"])
+
+    def open(self, plan: str) -> Plan:
+        """The plan with this id, beginning of an id, or name."""
+        return Plan(self, self._json("GET", f"/plans/{_part(plan)}")["id"])
+
+    @contextmanager
+    def plan(
+        self, resources: Iterable[str | Mapping[str, str]], *, cancel: bool = False, **options: JSON
+    ) -> Iterator[Plan]:
+        """Makes a plan for a block. Work that has not landed at its end stays in the plan; with `cancel` it goes."""
+        made = self.create(resources, **options)
+        try:
+            yield made
+        finally:
+            if cancel and made.show()["state"] == "open":
+                made.cancel()
+
+    def plans(self, *, all: bool = False, label: str | None = None) -> list[PlanInfo]:
+        return self._json("GET", "/plans", query={"all": all or None, "label": label})["plans"]
+
+    def events(self, *, plan: str | None = None, after: str | None = None) -> Iterator[Event]:
+        """What happens to plans, of every process, in order. Give the last `cursor` as `after` to go on behind it."""
+        path = "/events" if plan is None else f"/plans/{_part(plan)}/events"
+        for name, data in self._stream("GET", path, query={"after": after}):
+            if name == "problem":
+                raise _error(data)
+            yield data
+
+    # The machine
+
+    def recover(self) -> dict[str, JSON]:
+        return self._json("POST", "/recover", body={})
+
+    def scan(self, *, older_than_ms: int | None = None) -> dict[str, JSON]:
+        return self._json("GET", "/cleanup", query={"olderThanMs": older_than_ms})
+
+    def purge(
+        self,
+        *,
+        older_than_ms: int | None = None,
+        undo_older_than_ms: int | None = None,
+        dry_run: bool | None = None,
+        force: bool | None = None,
+    ) -> dict[str, JSON]:
+        body = {
+            "olderThanMs": older_than_ms,
+            "undoOlderThanMs": undo_older_than_ms,
+            "dryRun": dry_run,
+            "force": force,
+        }
+        return self._json("POST", "/cleanup/purge", body=body)
+
+    def cleanup_status(self) -> dict[str, JSON]:
+        return self._json("GET", "/cleanup/status")
+
+    def strategies(self) -> list[dict[str, JSON]]:
+        return self._json("GET", "/strategies")["strategies"]
+
+    def resource_types(self) -> list[dict[str, JSON]]:
+        return self._json("GET", "/resource-types")["types"]
+
+    def doctor(self) -> dict[str, JSON]:
+        return self._json("GET", "/doctor")
+
+    def version(self) -> str:
+        return self._json("GET", "/version")["version"]
+
+    # Requests
+
+    def _json(self, method: str, path: str, *, query: Mapping[str, JSON] | None = None, body: JSON = None) -> JSON:
+        with self._request(method, path, query=query, body=body) as response:
+            return json.loads(response.read())
+
+    @contextmanager
+    def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, JSON] | None = None,
+        body: Mapping[str, JSON] | None = None,
+        content: Content | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Iterator[http.client.HTTPResponse]:
+        connection = self._connection()
+        sent = dict(headers or {})
+        if self._token is not None:
+            sent["Authorization"] = f"Bearer {self._token}"
+        data: JSON = None
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+            data = json.dumps({key: value for key, value in body.items() if value is not None}).encode()
+        elif content is not None:
+            sent["Content-Type"] = "application/octet-stream"
+            data = content.encode() if isinstance(content, str) else content
+        try:
+            try:
+                connection.request(method, f"/v1{path}{_query(query)}", body=data, headers=sent)
+            except (FileNotFoundError, ConnectionRefusedError) as error:
+                place = self._address or self._socket
+                raise DrydockError(
+                    {
+                        "code": "NO_SERVER",
+                        "detail": f"No server listens at {place}.",
+                        "hint": "Start one with 'drydock serve', or use Client.start().",
+                    }
+                ) from error
+            except BrokenPipeError:
+                # The server has answered before it took all of the content: its answer says why.
+                pass
+            # Closed too: it would keep the connection open.
+            with connection.getresponse() as response:
+                if response.status >= 400:
+                    raise _error(_problem(response))
+                yield response
+        finally:
+            connection.close()
+
+    def _stream(
+        self, method: str, path: str, *, query: Mapping[str, JSON] | None = None, body: JSON = None
+    ) -> Iterator[tuple[str, JSON]]:
+        """Server-sent events: their names and data. Closing the iterator closes the connection."""
+        with self._request(method, path, query=query, body=body) as response:
+            name, data = "", ""
+            for line in response:
+                text = line.decode().rstrip("\n")
+                if text.startswith("event: "):
+                    name = text[7:]
+                elif text.startswith("data: "):
+                    data = text[6:]
+                elif text == "" and name != "":
+                    yield name, json.loads(data)
+                    name = ""
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._address is None:
+            return _SocketConnection(self._socket, self._timeout)
+        return http.client.HTTPConnection(self._address, timeout=self._timeout)
+
+
+class Plan:
+    """A plan. A resource has to be named only where the plan has several."""
+
+    def __init__(self, client: Client, plan_id: str) -> None:
+        self._client = client
+        self.id = plan_id
+
+    def show(self) -> PlanInfo:
+        return self._get("")
+
+    def add(
+        self, resources: Iterable[str | Mapping[str, str]], *, allow_irreversible: bool | None = None
+    ) -> PlanInfo:
+        """Takes more resources in, with what commands of the plan wrote there."""
+        body = {"resources": [_resource(each) for each in resources], "allowIrreversible": allow_irreversible}
+        return self._post("/resources", body)
+
+    def path(self, resource: str | None = None) -> str:
+        """Where programs find the sandbox: a folder or a URL."""
+        return self._get("/path", resource=resource)["path"]
+
+    # Files
+
+    def read(self, path: str, *, resource: str | None = None, offset: int = 0, length: int | None = None) -> bytes:
+        """The content of a file, or `length` bytes of it from `offset` on."""
+        headers = {}
+        if offset > 0 or length is not None:
+            headers["Range"] = f"bytes={offset}-{'' if length is None else offset + length - 1}"
+        query = {"path": path, "resource": resource}
+        with self._client._request("GET", self._at("/file"), query=query, headers=headers) as response:
+            return response.read()
+
+    def write(self, path: str, content: Content, *, resource: str | None = None) -> Change:
+        """Writes one file, all of it or nothing: text, bytes, an open file, or pieces of bytes."""
+        query = {"path": path, "resource": resource}
+        with self._client._request("PUT", self._at("/file"), query=query, content=content) as response:
+            return json.loads(response.read())
+
+    def stat(self, path: str, *, resource: str | None = None) -> Entry:
+        return self._get("/entry", path=path, resource=resource)
+
+    def list(
+        self,
+        path: str = ".",
+        *,
+        resource: str | None = None,
+        recursive: bool = False,
+        match: str | None = None,
+        prefix: str | None = None,
+    ) -> Iterator[Entry]:
+        """The entries of a folder, page by page as they are asked for."""
+        query = {"path": path, "resource": resource, "recursive": recursive or None, "match": match, "prefix": prefix}
+        yield from self._pages("/entries", "entries", query)
+
+    def remove(self, path: str, *, resource: str | None = None, recursive: bool = False) -> None:
+        query = {"path": path, "resource": resource, "recursive": recursive or None}
+        self._client._json("DELETE", self._at("/entry"), query=query)
+
+    def rename(self, path: str, to: str, *, resource: str | None = None) -> None:
+        self._post("/rename", {"from": path, "to": to, "resource": resource})
+
+    def make_folder(self, path: str, *, resource: str | None = None) -> Entry:
+        return self._post("/folder", {"path": path, "resource": resource})
+
+    def sql(self, script: str, *, resource: str | None = None) -> list[dict[str, JSON]]:
+        """The results of statements in the sandbox of a database."""
+        return self._post("/sql", {"script": script, "resource": resource})["results"]
+
+    # Commands
+
+    def run(self, command: Sequence[str], *, input: str | None = None, **options: JSON) -> Captured:
+        """Runs a command inside and captures its output. A command that fails is no error.
+
+        Options are those of the API: cwd, environment, network, strict, limits, checkpoint, maxOutputBytes.
+        """
+        return self._post("/exec", {"command": [*command], "input": input, **options})
+
+    def stream(self, command: Sequence[str], **options: JSON) -> Command:
+        """Runs a command inside, and gives its output as it comes; see `Command`."""
+        return Command(self._client, self._at("/exec-stream"), {"command": [*command], **options})
+
+    # Changes
+
+    def diff(self, *, paths: Sequence[str] | None = None) -> Diff:
+        """What would change, all pages together. Its digest binds an apply to it."""
+        first: Diff = self._get("/diff", paths=paths)
+        changes = [*first["changes"]]
+        cursor = first.get("next")
+        while cursor is not None:
+            page = self._get("/diff", paths=paths, cursor=cursor)
+            changes.extend(page["changes"])
+            cursor = page.get("next")
+        return {**first, "changes": changes}
+
+    def patch(self, *, paths: Sequence[str] | None = None) -> bytes:
+        """The changes as a patch that `git apply` takes."""
+        with self._client._request("GET", self._at("/patch"), query={"paths": paths}) as response:
+            return response.read()
+
+    def scratch(self) -> dict[str, JSON]:
+        """What commands wrote outside of the plan."""
+        return self._get("/scratch")
+
+    def checkpoint(self, label: str | None = None) -> dict[str, JSON]:
+        return self._post("/checkpoints", {"label": label})
+
+    def checkpoints(self) -> list[dict[str, JSON]]:
+        return self._get("/checkpoints")["checkpoints"]
+
+    def restore(self, checkpoint: str) -> dict[str, JSON]:
+        return self._post(f"/checkpoints/{_part(checkpoint)}/restore", {})
+
+    # Landing
+
+    def apply(
+        self,
+        *,
+        message: str | None = None,
+        digest: str | None = None,
+        approved: bool | None = None,
+        only: Sequence[str] | None = None,
+        allow: Sequence[str] | None = None,
+        squash: bool | None = None,
+        dry_run: bool | None = None,
+        allow_irreversible: bool | None = None,
+        after_restart: bool | None = None,
+    ) -> Applied:
+        """Lands everything, or nothing: then it raises."""
+        body = {
+            "message": message,
+            "digest": digest,
+            "approved": approved,
+            "only": only,
+            "allow": allow,
+            "squash": squash,
+            "dryRun": dry_run,
+            "allowIrreversible": allow_irreversible,
+            "afterRestart": after_restart,
+        }
+        return self._post("/apply", body)
+
+    def undo(self) -> Applied:
+        return self._post("/undo", {})
+
+    def rollback(self) -> PlanInfo:
+        """Throws the work away; the plan stays open."""
+        return self._post("/rollback", {})
+
+    def cancel(self) -> PlanInfo:
+        """Throws the work away and closes the plan."""
+        return self._post("/cancel", {})
+
+    def request_review(self, message: str | None = None) -> dict[str, JSON]:
+        return self._post("/review", {"message": message})
+
+    def approve(self, digest: str, *, allow: Sequence[str] | None = None) -> dict[str, JSON]:
+        """A person's word that exactly what has this digest may land."""
+        return self._post("/approve", {"digest": digest, "allow": allow})
+
+    def approval(self) -> dict[str, JSON] | None:
+        return self._get("/approval")["approval"]
+
+    def settle(self, how: Literal["commit", "abort"]) -> dict[str, JSON]:
+        return self._post("/settle", {"how": how})
+
+    def abandon(self) -> dict[str, JSON]:
+        return self._post("/abandon", {})
+
+    def log(self) -> list[dict[str, JSON]]:
+        return self._get("/log")["entries"]
+
+    def events(self, *, after: str | None = None) -> Iterator[Event]:
+        return self._client.events(plan=self.id, after=after)
+
+    # Requests
+
+    def _at(self, path: str) -> str:
+        return f"/plans/{_part(self.id)}{path}"
+
+    def _get(self, at: str, **query: JSON) -> JSON:
+        return self._client._json("GET", self._at(at), query=query)
+
+    def _post(self, at: str, body: Mapping[str, JSON]) -> JSON:
+        return self._client._json("POST", self._at(at), body=body)
+
+    def _pages(self, at: str, member: str, query: Mapping[str, JSON]) -> Iterator[JSON]:
+        cursor = None
+        while True:
+            page = self._get(at, **query, cursor=cursor)
+            yield from page[member]
+            cursor = page.get("next")
+            if cursor is None:
+                return
+
+
+class Command:
+    """A command whose output comes as a stream: iterate over pairs of "stdout" or "stderr" and bytes.
+
+    After the last pair `result` has its end: `exitCode`, `signal`. Leaving the `with` block, or closing it, ends a
+    command that still runs.
+    """
+
+    def __init__(self, client: Client, path: str, body: Mapping[str, JSON]) -> None:
+        self._client = client
+        self._events = client._stream("POST", path, body=body)
+        self.result: dict[str, JSON] | None = None
+        name, started = next(self._events)
+        if name == "problem":
+            raise _error(started)
+        self._exec = started["exec"]
+
+    def __enter__(self) -> Command:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        for name, data in self._events:
+            if name == "problem":
+                raise _error(data)
+            if name == "ended":
+                self.result = data
+            else:
+                yield name, base64.b64decode(data["base64"])
+
+    def wait(self) -> dict[str, JSON]:
+        """Reads the rest of its output, and returns how it ended."""
+        for _ in self:
+            pass
+        assert self.result is not None
+        return self.result
+
+    def write(self, content: str | bytes, *, end: bool = False) -> None:
+        """Gives it input; with `end` it is the last."""
+        query = {"end": end or None}
+        with self._client._request("POST", self._at("stdin"), query=query, content=content) as response:
+            response.read()
+
+    def kill(self, signal_name: str = "SIGTERM") -> None:
+        self._client._json("POST", self._at("signal"), body={"signal": signal_name})
+
+    def resize(self, rows: int, columns: int) -> None:
+        self._client._json("POST", self._at("resize"), body={"rows": rows, "columns": columns})
+
+    def close(self) -> None:
+        self._events.close()  # type: ignore[attr-defined]
+
+    def _at(self, what: str) -> str:
+        return f"/execs/{_part(self._exec)}/{what}"
+
+
+@contextmanager
+def plan(
+    resources: Iterable[str | Mapping[str, str]], *, client: Client | None = None, **options: JSON
+) -> Iterator[Plan]:
+    """Makes a plan for a block, by the server at its usual socket; see `Client.plan`."""
+    with (client or Client()).plan(resources, **options) as made:
+        yield made
+
+
+class _SocketConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float | None) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.sock.settimeout(self.timeout)
+            self.sock.connect(self._path)
+        except OSError:
+            self.sock.close()
+            raise
+
+
+def _default_socket() -> str:
+    state = os.environ.get("DRYDOCK_STATE_DIR")
+    if state is None:
+        home = os.environ.get("XDG_STATE_HOME", "")
+        base = home if os.path.isabs(home) else os.path.join(os.path.expanduser("~"), ".local", "state")
+        state = os.path.join(base, "drydock")
+    return os.path.join(state, "serve", "api.sock")
+
+
+def _resource(given: str | Mapping[str, str]) -> Mapping[str, str]:
+    """Locations are relative to this program's folder, not to that of the server."""
+    request = {"location": given} if isinstance(given, str) else dict(given)
+    location = request["location"]
+    if "://" not in location and location.startswith((".", "/")) or os.path.exists(location):
+        request["location"] = os.path.abspath(location)
+    return request
+
+
+def _part(text: str) -> str:
+    return quote(os.fsencode(text), safe="")
+
+
+def _query(query: Mapping[str, JSON] | None) -> str:
+    pairs = []
+    for key, value in (query or {}).items():
+        if value is None:
+            continue
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            text = str(each).lower() if isinstance(each, bool) else str(each)
+            pairs.append(f"{key}={quote(os.fsencode(text), safe='')}")
+    return "?" + "&".join(pairs) if pairs else ""
+
+
+def _problem(response: http.client.HTTPResponse) -> Mapping[str, JSON]:
+    text = response.read()
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"code": "NO_PROBLEM", "status": response.status, "detail": text.decode(errors="replace")}
+
+
+def _error(problem: Mapping[str, JSON]) -> DrydockError:
+    details = problem.get("details", {})
+    reasons = (problem.get("code"), details.get("reason"))
+    is_conflict = details.get("conflicts") or any(code in ("CONFLICT", "DIGEST_DIFFERS") for code in reasons)
+    return ConflictError(problem) if is_conflict else DrydockError(problem)

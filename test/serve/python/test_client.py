@@ -1,0 +1,185 @@
+"""Tests of clients/python/drydock.py against a real server: the program is DRYDOCK, the state DRYDOCK_STATE_DIR."""
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, os.environ["DRYDOCK_PYTHON"])
+import drydock  # noqa: E402
+
+server = drydock.Client.start(os.environ["DRYDOCK"])
+client: drydock.Client
+
+
+def setUpModule() -> None:
+    global client
+    client = server.__enter__()
+
+
+def tearDownModule() -> None:
+    server.__exit__(None, None, None)
+
+
+class ClientTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="drydock-python-")
+        self.addCleanup(folder.cleanup)
+        self.app = Path(folder.name, "app")
+        self.app.mkdir()
+        (self.app / "a.txt").write_text("old\n")
+
+    def plan(self, **options: object) -> drydock.Plan:
+        made = client.create([str(self.app)], **options)
+        self.addCleanup(lambda: made.cancel() if made.show()["state"] == "open" else None)
+        return made
+
+    def test_work_lands_and_is_undone(self) -> None:
+        with drydock.plan([str(self.app)], client=client, name="first", labels={"by": "python"}) as plan:
+            self.assertEqual(plan.write("a.txt", "new\n")["operation"], "modified")
+            plan.write("sub/b.bin", io.BytesIO(b"\x00\xff" * 3))
+            plan.write("pieces", (piece for piece in [b"one ", b"two"]))
+            self.assertEqual(plan.read("a.txt"), b"new\n")
+            self.assertEqual(plan.read("sub/b.bin", offset=1, length=2), b"\xff\x00")
+            diff = plan.diff()
+            self.assertEqual(sorted(change["path"] for change in diff["changes"]), ["a.txt", "pieces", "sub", "sub/b.bin"])
+            self.assertIn(b"+new", plan.patch(paths=["a.txt"]))
+            self.assertEqual([each["name"] for each in client.plans(label="by=python")], ["first"])
+            self.assertEqual(plan.apply(message="from python", digest=diff["digest"])["state"], "applied")
+        self.assertEqual((self.app / "a.txt").read_text(), "new\n")
+        self.assertEqual(plan.undo()["state"], "undone")
+        self.assertEqual((self.app / "a.txt").read_text(), "old\n")
+        self.assertIn("applied", [entry["event"] for entry in plan.log()])
+
+    def test_work_stays_in_the_plan_unless_it_is_cancelled(self) -> None:
+        with self.assertRaisesRegex(ZeroDivisionError, ""):
+            with client.plan([str(self.app)]) as plan:
+                plan.write("a.txt", "kept")
+                _ = 1 / 0
+        self.assertEqual(plan.read("a.txt"), b"kept")
+        plan.cancel()
+        with client.plan([str(self.app)], cancel=True) as plan:
+            plan.write("a.txt", "gone")
+        self.assertEqual(plan.show()["state"], "cancelled")
+
+    def test_entries(self) -> None:
+        plan = self.plan()
+        plan.make_folder("deep/er")
+        plan.write("deep/er/f", b"x")
+        plan.rename("deep/er/f", "deep/g")
+        self.assertEqual([entry["path"] for entry in plan.list(recursive=True)], ["a.txt", "deep", "deep/er", "deep/g"])
+        self.assertEqual(plan.stat("deep/g")["size"], 1)
+        plan.remove("deep", recursive=True)
+        with self.assertRaises(drydock.DrydockError) as caught:
+            plan.stat("deep")
+        self.assertEqual((caught.exception.code, caught.exception.status), ("NO_SUCH_FILE", 404))
+        odd = os.fsdecode(b"caf\xe9")
+        plan.write(odd, "odd")
+        self.assertIn(odd, [entry["path"] for entry in plan.list()])
+        self.assertEqual(plan.read(odd), b"odd")
+
+    def test_many_entries_come_in_pages(self) -> None:
+        for at in range(1200):
+            (self.app / f"f{at:04}").touch()
+        self.assertEqual(len(list(self.plan().list())), 1201)
+
+    def test_commands(self) -> None:
+        plan = self.plan()
+        captured = plan.run(["sh", "-c", "cat; echo err >&2; exit 3"], input="in")
+        self.assertEqual((captured["exitCode"], captured["stdout"], captured["stderr"]), (3, "in", "err\n"))
+        with plan.stream(["sh", "-c", "read x; echo got $x; echo e >&2"]) as command:
+            command.write("hello\n", end=True)
+            pieces = list(command)
+        self.assertEqual(b"".join(data for name, data in pieces if name == "stdout"), b"got hello\n")
+        self.assertEqual(command.result and command.result["exitCode"], 0)
+        with plan.stream(["sleep", "600"]) as command:
+            command.kill("SIGKILL")
+            self.assertEqual(command.wait()["signal"], "SIGKILL")
+
+    def test_a_closed_stream_ends_its_command(self) -> None:
+        plan = self.plan()
+        with plan.stream(["sh", "-c", "echo up; sleep 600"]) as command:
+            next(iter(command))
+        ended = next(event for event in plan.events() if event["event"] == "executed")
+        self.assertTrue(ended["details"]["aborted"])
+
+    def test_checkpoints_reviews_and_more_resources(self) -> None:
+        plan = self.plan()
+        plan.write("a.txt", "one")
+        plan.checkpoint("good")
+        plan.write("a.txt", "two")
+        self.assertEqual(len(plan.checkpoints()), 1)
+        plan.restore("good")
+        self.assertEqual(plan.read("a.txt"), b"one")
+        self.assertIsNone(plan.approval())
+        digest = plan.request_review("please look")["digest"]
+        plan.approve(digest)
+        plan.write("a.txt", "three")
+        with self.assertRaises(drydock.ConflictError):
+            plan.apply(approved=True)
+        other = self.app.parent / "other"
+        other.mkdir()
+        plan.add([str(other)])
+        self.assertEqual([each["name"] for each in plan.show()["resources"]], ["app", "other"])
+        plan.rollback()
+        self.assertEqual(plan.diff()["changes"], [])
+
+    def test_a_conflict_is_an_error_of_its_own(self) -> None:
+        plan = self.plan()
+        plan.write("a.txt", "mine")
+        (self.app / "a.txt").write_text("theirs, and longer\n")
+        with self.assertRaises(drydock.ConflictError) as caught:
+            plan.apply()
+        self.assertEqual(caught.exception.details["conflicts"][0]["path"], "a.txt")
+        self.assertEqual((self.app / "a.txt").read_text(), "theirs, and longer\n")
+
+    def test_events_go_on_behind_a_cursor(self) -> None:
+        plan = self.plan()
+        events = plan.events()
+        created = next(events)
+        self.assertEqual(created["event"], "created")
+        events.close()
+        seen: list[str] = []
+        follower = plan.events(after=created["cursor"])
+        thread = threading.Thread(target=lambda: seen.append(next(follower)["event"]))
+        thread.start()
+        plan.write("a.txt", "x")
+        thread.join(30)
+        self.assertEqual(seen, ["changed"])
+
+    def test_the_machine(self) -> None:
+        self.assertRegex(client.version(), r"^\d+\.\d+\.\d+")
+        self.assertIn("filesystem_copy", [each["name"] for each in client.strategies()])
+        self.assertIn("fs-file", [each["name"] for each in client.resource_types()])
+        self.assertIn("checks", client.doctor())
+        self.assertEqual(client.purge(dry_run=True)["dryRun"], True)
+        for answer in (client.recover(), client.scan(), client.cleanup_status()):
+            self.assertIsInstance(answer, dict)
+
+    def test_without_a_server_it_says_so(self) -> None:
+        with self.assertRaises(drydock.DrydockError) as caught:
+            drydock.Client("/nowhere/api.sock").version()
+        self.assertEqual(caught.exception.code, "NO_SERVER")
+        self.assertIn("drydock serve", caught.exception.hint)
+
+    def test_at_an_address_with_a_token(self) -> None:
+        args = [os.environ["DRYDOCK"], "serve", "--listen", "127.0.0.1:0"]
+        with subprocess.Popen(args, stdout=subprocess.PIPE, text=True) as process:
+            self.addCleanup(process.wait)
+            self.addCleanup(process.terminate)
+            assert process.stdout is not None
+            address = process.stdout.readline().split("//")[-1].strip().split("/")[0]
+            token = Path(os.environ["DRYDOCK_STATE_DIR"], "serve", "token").read_text().strip()
+            self.assertRegex(drydock.Client(address=address, token=token).version(), r"\d")
+            with self.assertRaises(drydock.DrydockError) as caught:
+                drydock.Client(address=address, token="wrong").version()
+            self.assertEqual(caught.exception.code, "NO_TOKEN")
+            process.terminate()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,6 +1,7 @@
 import { SandboxStateError } from "../core/errors/errors.ts";
 import { joinPath } from "../core/paths/byte-path.ts";
 import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
+import type { Resource } from "../core/resource/resource.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { USABLE_STATES } from "../core/sandbox-states.ts";
 import { irreversibleIn, landingsAmong } from "../core/transaction.ts";
@@ -66,7 +67,7 @@ export class PlanDescriptions {
       ...(record?.error !== undefined && { error: record.error }),
       ...(isRestarted(record) && { restarted: true }),
       ...(notes.length > 0 && { notes }),
-      ...(options.load !== false && linksIn(path, location)),
+      ...(options.load !== false && linksIn(path, resource)),
       path: typeof path === "string" && isThere(path) ? path : null,
     };
   }
@@ -106,12 +107,13 @@ const LOOKED_AT = { entries: 5000, links: 5 };
  * The links that lead out of a sandbox that programs can find. Where it is not mounted now, those of the
  * original, which it shows.
  */
-function linksIn(path: unknown, location: string): Pick<PlanResourceView, "linksOut"> {
+function linksIn(path: unknown, { location, properties }: Resource): Pick<PlanResourceView, "linksOut"> {
   if (typeof path !== "string" || !path.startsWith("/")) return {};
   const root = isThere(path) ? path : location;
   if (!root.startsWith("/") || factsOfPath(root)?.kind !== "directory") return {};
   using folder = Folder.open(root);
-  const found = linksOut(folder, LOOKED_AT);
+  const without = Array.isArray(properties["without"]) ? properties["without"] : [];
+  const found = linksOut(folder, { ...LOOKED_AT, without });
   return found.length === 0 ? {} : { linksOut: found };
 }
 

@@ -217,7 +217,6 @@ describe("A plan that is refused", () => {
     "for no resource at all": () => ({ resources: [] }),
     "for the root": () => ({ resources: [{ location: "a" }, { location: "/" }] }),
     "for the state directory": (workshop) => ({ resources: [{ location: workshop.stateDir }] }),
-    "for a folder around the state directory": (workshop) => ({ resources: [{ location: workshop.base }] }),
     "for a bad name": () => ({ resources: [{ location: "a" }], name: "a\nb" }),
     "for an empty name": () => ({ resources: [{ location: "a" }], name: " " }),
     "for a file where a folder is meant": () => ({ resources: [{ location: "mail", type: "fs-directory" }] }),
@@ -245,6 +244,21 @@ describe("A plan that is refused", () => {
     });
   }
 
+  it("[W2] around the state directory is made without that", async () => {
+    await using workshop = new Workshop();
+    const drydock = await workshop.open();
+    const plan = await drydock.plans.create({ resources: [{ name: "all", location: workshop.base }] });
+    await drydock.plans.write(plan.id, "all", "a/new", Buffer.from("new\n"));
+    assert.deepEqual((await drydock.plans.show(plan.id)).resources[0]?.linksOut ?? [], []);
+    const { changes } = await drydock.plans.diff(plan.id);
+    assert.deepEqual(
+      changes.map(({ path }) => path),
+      ["a/new"],
+    );
+    await drydock.plans.apply(plan.id);
+    assert.equal(workshop.text("a/new"), "new\n");
+  });
+
   it("[L8] because it is read-only is refused before anything is prepared or written", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
@@ -260,6 +274,7 @@ describe("A plan that is refused", () => {
 /** Everything in a state directory but the two folders that may be there and empty. */
 function listing(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name !== "sandboxes" && name !== "owners")
+    // What is remembered of the machine is no trace of a plan.
+    .filter((name) => name !== "sandboxes" && name !== "owners" && name !== "overlay-ways")
     .sort();
 }

@@ -8,20 +8,22 @@ export interface LinkOut {
   readonly target: string;
 }
 
-/** Bounds of a look at a tree: entries to look at, and links to find. */
+/** Bounds of a look at a tree: entries to look at, links to find, and paths that are not looked at. */
 interface Bounds {
   readonly entries: number;
   readonly links: number;
+  readonly without: readonly unknown[];
 }
 
 /**
  * Links in a tree that lead out of it, wherever that is on the machine: with a path from the root, or with
  * more steps upward than there are. Looks only at so many entries.
  */
-export function linksOut(root: Folder, { entries, links }: Bounds): readonly LinkOut[] {
+export function linksOut(root: Folder, { entries, links, without }: Bounds): readonly LinkOut[] {
   const found: LinkOut[] = [];
   let seen = 0;
-  for (const { path, parent, name, facts } of walkBelow(root, ROOT_PATH, { skipsRefused: true })) {
+  const enters = ({ path }: { readonly path: string }) => !without.includes(path);
+  for (const { path, parent, name, facts } of walkBelow(root, ROOT_PATH, { enters, skipsRefused: true })) {
     if (facts.kind === "symlink") {
       const target = parent.readLink(name);
       if (leadsOut(path, target)) found.push({ path, target });

@@ -20,9 +20,19 @@ export async function readInside(path: string, resource: InResource): Promise<Ui
     return await resource.read(path);
   } catch (thrown) {
     if (!(thrown instanceof UsageError) || !LINK_CODES.includes(thrown.code)) throw thrown;
-    const real = await followedInside(path, resource.stat);
+    const real = await followedInside(path, (at) => entryAt(resource, at));
     if (real === path) throw thrown;
     return await resource.read(real);
+  }
+}
+
+/** A strategy that can't look at single entries has no links. */
+async function entryAt(resource: InResource, path: string): ReturnType<InResource["stat"]> {
+  try {
+    return await resource.stat(path);
+  } catch (thrown) {
+    if (thrown instanceof UsageError && thrown.code === "NO_ENTRIES") return undefined;
+    throw thrown;
   }
 }
 

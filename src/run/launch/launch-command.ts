@@ -134,7 +134,8 @@ function systemOrHost(root: ViewRoot, step: ViewStep & { readonly step: "system"
     root.system(type, at, settings, flags);
   } catch (thrown) {
     if (orHost !== true || !failedWith(thrown, "EPERM")) throw thrown;
-    root.bindWithMounts(at, flags);
+    // The processes of the host are in it, and their settings.
+    root.bindWithMounts(at, { ...flags, readOnly: true });
     writeLine(DESCRIPTORS.control, `weaker ${at}`);
   }
 }

@@ -36,7 +36,7 @@ describe("cleanup on the command line", () => {
     planWithWork(place, "open");
     planWithWork(place, "applied");
     place.done("plan", "apply", "applied");
-    assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
+    assert.deepEqual(place.answer("cleanup", "scan"), { items: [], idlePlans: [] });
     assert.deepEqual(place.answer("cleanup", "purge", "--force"), {
       dryRun: false,
       removed: [],
@@ -70,12 +70,12 @@ describe("cleanup on the command line", () => {
         assert.ok(item.ageSeconds !== null && item.ageSeconds < 600);
       }
       assert.ok((items[0]?.bytes ?? 0) > 0);
-      assert.deepEqual(place.answer("cleanup", "scan", "--older-than", "1d"), { items: [] });
+      assert.deepEqual(place.answer("cleanup", "scan", "--older-than", "1d"), { items: [], idlePlans: [] });
       assert.equal(place.done("cleanup", "purge", "--older-than", "1d"), "Nothing is left over.\n");
       assert.match(place.done("cleanup", "purge", "--dry-run"), /^Would remove:\n {2}folder +\d+s +/);
       assert.equal(place.answer("cleanup", "scan").items.length, items.length);
       assert.equal(place.answer("cleanup", "purge").removed.length, items.length);
-      assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
+      assert.deepEqual(place.answer("cleanup", "scan"), { items: [], idlePlans: [] });
       assert.deepEqual(homes(place), []);
     }
   });
@@ -88,7 +88,7 @@ describe("cleanup on the command line", () => {
     place.done("plan", "apply", "fix", ...config);
     assert.equal(place.answer("cleanup", "scan").items[0].reason, "its plan is applied");
     place.done("cleanup", "purge");
-    assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
+    assert.deepEqual(place.answer("cleanup", "scan"), { items: [], idlePlans: [] });
     place.done("plan", "undo", "fix");
     assert.deepEqual(Object.keys(place.tree("app")), ["README.md"]);
     assert.deepEqual(homes(place), []);
@@ -157,7 +157,7 @@ describe("cleanup on the command line", () => {
     planWithWork(place, "beside");
     landAndUndo("again");
     assert.equal(restored().length, 1);
-    assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
+    assert.deepEqual(place.answer("cleanup", "scan"), { items: [], idlePlans: [] });
     // The plan is over, but the process dies before the last step.
     const env = { DRYDOCK_FAILPOINT: "restored.remove:1=kill" };
     assert.notEqual(place.drydock(["plan", "cancel", "beside"], { env }).status, 0);

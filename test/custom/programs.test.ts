@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { AtomicCommitError, DrydockError } from "../../src/index.ts";
+import { runProcess } from "../rivals/drydock-process.ts";
 import { Author } from "./author.ts";
 
 const PYTHON = join(import.meta.dirname, "../../examples/python-strategy/document_strategy.py");
@@ -142,6 +143,28 @@ describe("A strategy that is a program", () => {
     assert.equal(error.code, "STRATEGY_TIMEOUT");
     await hasEnded(Number(author.text("pid")));
   });
+
+  for (const step of ["document.staged", "document.land"])
+    it(`[P11] is killed with Drydock at ${step}, and another process goes on`, async () => {
+      await using author = new Programmer();
+      author.declare({ document: { module: `exec:${PYTHON}` } });
+      const { drydock, plan } = await author.plan();
+      await drydock.plans.write(plan.id, "notes", "title", Buffer.from("New"));
+      await drydock.plans.write(plan.id, "website", "index.html", Buffer.from("new\n"));
+      await drydock.close();
+      const task = {
+        stateDir: author.at("state"),
+        config: author.at("drydock.yaml"),
+        calls: [["apply", plan.id]] as const,
+      };
+      const killed = await runProcess(task, { failpoint: `${step}:1=kill` });
+      assert.equal(killed.signal, "SIGKILL", killed.stderr);
+      const next = await author.openHere();
+      const landed = [JSON.parse(author.text("notes.json")).title, author.text("website/index.html")];
+      assert.deepEqual(landed, step === "document.land" ? ["New", "new\n"] : ["Old", "old\n"]);
+      if (step === "document.staged") await next.plans.apply(plan.id);
+      assert.equal(JSON.parse(author.text("notes.json")).title, "New");
+    });
 
   it("[P11] may print: that does not get between its messages", async () => {
     await using author = new Programmer();

@@ -130,7 +130,7 @@ describe("bad input on the command line", () => {
     );
     refuses(["plan", "read", "one"], /Missing required argument 'RESOURCE'\./);
     refuses(["plan", "diff", "--stat", "--patch"], /cannot be used with/);
-    refuses(["plan"], /A command is missing after 'drydock plan'\./, /create, list, show/);
+    refuses(["plan"], /A command is missing after 'drydock plan'\./, /create, add, list, show/);
     refuses(["help", "nope"], /Unknown command 'nope'\./);
     refuses(["plan", "nope"], /Unknown command 'nope'\./);
     refuses(["recover", "one"], /The decision for the plan is missing/);
@@ -180,7 +180,10 @@ describe("bad input on the command line", () => {
       set +e; "$DRYDOCK" plan create -r app --name fix; echo "create $?"
       echo b | "$DRYDOCK" plan write fix app a.txt; "$DRYDOCK" plan apply fix; echo "apply $?"`;
     const { stdout, stderr } = own.run("unshare", ["-m", "bash", "-c", script]);
-    assert.match(stderr, /^error: .*(?:read-only file system|no place from which files could be renamed)/m);
+    assert.match(
+      stderr,
+      /^error: .*(?:read-only file system|no place from which files could be renamed|could not be written to)/m,
+    );
     assert.match(stderr, /^ {2}hint: \S/m);
     assert.doesNotMatch(stderr, /^ {4}at /m);
     assert.match(stdout, /^(?:create|apply) 1$/m);

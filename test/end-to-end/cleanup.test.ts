@@ -47,7 +47,7 @@ describe("cleanup on the command line", () => {
     place.done("plan", "undo", "applied");
     assert.match(
       place.done("cleanup", "status"),
-      /\nsandboxes +1, \d+ bytes\nundo records +0\nleft over +nothing\n$/,
+      /\nsandboxes +1, \d+ bytes\nundo records +0, 0 bytes\nleft over +nothing\n$/,
     );
   });
 

@@ -114,7 +114,9 @@ describe("When the branch moved meanwhile", () => {
     const { repository } = workshop;
     repository.git("worktree", "add", "-q", "-b", "topic/one", "../linked");
     const linked = new TestRepository(join(workshop.base, "linked"));
-    const plan = await workshop.plan({ resources: [{ name: "app", location: "linked" }] });
+    const plan = await workshop.plan({
+      resources: [{ name: "app", location: "linked", strategy: "git_worktree" }],
+    });
     await plan.write("src/app.ts", "linked\n");
     await plan.apply();
     assert.equal(linked.read("src/app.ts"), "linked\n");

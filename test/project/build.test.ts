@@ -9,7 +9,7 @@ import { runProgram, TemporaryFolder } from "./project-copy.ts";
 /** A project of tiny entries. */
 function project(): TemporaryFolder {
   const folder = new TemporaryFolder();
-  folder.copy("bin", "scripts", "package.json", "tsconfig.json", "tsconfig.build.json");
+  folder.copy("bin", "docs", "scripts", "package.json", "tsconfig.json", "tsconfig.build.json");
   folder.linkPackages();
   folder.write("src/core/shared.ts", "export class Shared {}\n");
   folder.write("src/cli/main.ts", 'export const finished = import("./command.ts");\n');

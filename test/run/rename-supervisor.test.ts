@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import {
+  constants,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { commandOf, readIfThere, SUPERVISOR_NAME } from "../../src/system/process/processes.ts";
@@ -10,7 +20,6 @@ import { perlLine } from "../security/system-calls.ts";
 import { Stage } from "./stage.ts";
 
 const TIME = new Date("2020-01-01T00:00:00Z");
-const NODE = `'${process.execPath}'`;
 
 /** An ordinary user's project with folders that a command renames. */
 class RenamingStage extends Stage {
@@ -18,10 +27,16 @@ class RenamingStage extends Stage {
 
   constructor() {
     super("user");
+    copyFileSync(process.execPath, this.node, constants.COPYFILE_FICLONE);
     for (const folder of ["src/deep", "full", "empty"])
       mkdirSync(join(this.project, folder), { recursive: true });
     for (const file of ["src/a", "src/deep/b", "full/c"]) this.write(`project/${file}`, `${file}\n`);
     this.give();
+  }
+
+  /** The project of the tests may be in a temporary folder, which looks empty to a user's command. */
+  get node(): string {
+    return join(this.home, "node");
   }
 
   at(path: string): string {
@@ -41,7 +56,7 @@ class RenamingStage extends Stage {
   script(text: string): string {
     this.write("project/script.cjs", `const fs = require("node:fs");\n${text}`);
     this.give();
-    return `${NODE} script.cjs`;
+    return `${this.node} script.cjs`;
   }
 }
 
@@ -56,7 +71,7 @@ describe("A folder of the original that an ordinary user's command renames", () 
     git("commit", "-qm", "begin");
     stage.create();
     stage.exec(`git mv src lib
-      ${NODE} -e "fs.renameSync('lib/deep', 'top')"
+      ${stage.node} -e "fs.renameSync('lib/deep', 'top')"
       perl -e 'rename("full", "empty") or die $!'
       mv -T top other; echo more >> lib/a`);
     stage.done("plan", "apply", stage.plan, "--allow", "all");
@@ -77,7 +92,7 @@ describe("A folder of the original that an ordinary user's command renames", () 
     const before = stage.run("sh", ["-ec", `cd src; ${LOOK}`]).stdout;
     assert.match(before, /user\.note="kept"/);
     stage.create();
-    const said = stage.exec(`exec 5<src/a 6>>src/deep/b; ${NODE} -e "fs.renameSync('src', 'lib')"
+    const said = stage.exec(`exec 5<src/a 6>>src/deep/b; ${stage.node} -e "fs.renameSync('src', 'lib')"
       cat <&5; echo more >&6; tail -n 1 lib/deep/b; echo; cd lib; ${LOOK}`);
     const [open, after] = said.split("\n\n");
     assert.equal(open, "src/a\nmore");

@@ -1,6 +1,7 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Entry } from "../../core/resource/entry.ts";
+import { assertResourcePath } from "../../core/resource/resource-path.ts";
 
 /** As many as the kernel follows. */
 const MOST_LINKS = 40;
@@ -16,6 +17,7 @@ interface InResource {
 
 /** The content of a file. Follows links on the way that lead to a path inside the resource. */
 export async function readInside(path: string, resource: InResource): Promise<Uint8Array> {
+  assertResourcePath(path);
   try {
     return await resource.read(path);
   } catch (thrown) {

@@ -134,8 +134,7 @@ function systemOrHost(root: ViewRoot, step: ViewStep & { readonly step: "system"
     root.system(type, at, settings, flags);
   } catch (thrown) {
     if (orHost !== true || !failedWith(thrown, "EPERM")) throw thrown;
-    // The processes of the host are in it, and their settings.
-    root.bindWithMounts(at, { ...flags, readOnly: true });
+    root.bindWithMounts(at, flags);
     writeLine(DESCRIPTORS.control, `weaker ${at}`);
   }
 }

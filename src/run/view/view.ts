@@ -56,7 +56,7 @@ export function viewSteps(request: ViewRequest): readonly ViewStep[] {
   const isInSandbox = (at: string) => request.shown.some((sandbox) => isStrictlyBelow(at, sandbox.at));
   const isThere = (at: string) => !missing.includes(at) || isInSandbox(at);
   const covers = [...request.hidden.filter(isThere), ...request.emptied]
-    .filter((at) => !empty.some((folder) => isStrictlyBelow(at, folder)))
+    .filter((at) => isInSandbox(at) || !empty.some((folder) => isStrictlyBelow(at, folder)))
     .map((at) => emptyCover(at, mounts, request.files, !isInSandbox(at)));
   const made = mounts.filter(({ isWritable }) => isWritable).flatMap((mount) => mount.missing ?? []);
   const points = [...empty, ...made].flatMap((folder) => pointsIn(folder, mounts));

@@ -27,7 +27,7 @@ export async function subjectOf(parts: SandboxParts, commit: string): Promise<st
   return displayPath(splitNul(answer.stdout)[0] ?? "");
 }
 
-/** The whole messages of commits, the oldest first. */
+/** The whole messages of commits, the oldest first; nothing if they can't be read. */
 export async function messagesOf(parts: SandboxParts, from: string, to: string): Promise<string> {
   const args = [
     "log",
@@ -39,7 +39,7 @@ export async function messagesOf(parts: SandboxParts, from: string, to: string):
     to,
     `^${from}`,
   ];
-  const messages = splitNul((await parts.git.look(parts.onCheckout(), args)).stdout);
+  const messages = splitNul((await parts.git.look(parts.onCheckout(), args, { answers: [128] })).stdout);
   return messages.map((message) => message.trim()).join("\n\n");
 }
 

@@ -69,7 +69,7 @@ export async function commitWork(
   const does = async () =>
     isBasedHere
       ? await describedSince(parts, context, parent, tree)
-      : await messagesOf(parts, record.base, tip);
+      : (await messagesOf(parts, record.base, tip)) || describedChanges(changes);
   const made = { tree, parents: [parent] };
   return {
     tree,

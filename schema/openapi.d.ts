@@ -751,6 +751,10 @@ export interface components {
                 /** @constant */
                 restarted?: true;
                 notes?: string[];
+                linksOut?: {
+                    path: string;
+                    target: string;
+                }[];
                 path: string | null;
             }[];
             left?: {

@@ -273,8 +273,10 @@ describe("A plan that is refused", () => {
 
 /** Everything in a state directory but the two folders that may be there and empty. */
 function listing(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    // What is remembered of the machine is no trace of a plan.
-    .filter((name) => name !== "sandboxes" && name !== "owners" && name !== "overlay-ways")
-    .sort();
+  return (
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      // What is remembered of the machine is no trace of a plan.
+      .filter((name) => name !== "sandboxes" && name !== "owners" && name !== "overlay-ways")
+      .sort()
+  );
 }

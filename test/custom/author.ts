@@ -1,4 +1,6 @@
+import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { DrydockError } from "../../src/index.ts";
 import { openServices } from "../../src/runtime.ts";
 import type { Services, ServicesOptions } from "../../src/services.ts";
 import { AuthorFolder } from "./documented-files.ts";
@@ -70,4 +72,15 @@ import { TwoPhaseDocumentStrategy } from "./two-phase-document.ts";
 export class Spoilt extends TwoPhaseDocumentStrategy { ${members} }
 export class SpoiltOnce extends DocumentStrategy { ${members} }
 `;
+}
+
+/** What a call that goes wrong throws. */
+export async function failureOf(action: Promise<unknown>): Promise<DrydockError> {
+  try {
+    await action;
+  } catch (thrown) {
+    assert.ok(thrown instanceof DrydockError, `not an error of ours: ${String(thrown)}`);
+    return thrown;
+  }
+  return assert.fail("it did not fail");
 }

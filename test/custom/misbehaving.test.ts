@@ -1,20 +1,9 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { describe, it } from "node:test";
-import { AtomicCommitError, DrydockError, SandboxConflictError } from "../../src/index.ts";
+import { AtomicCommitError, SandboxConflictError } from "../../src/index.ts";
 import type { Services } from "../../src/services.ts";
-import { Author, spoiltDocument } from "./author.ts";
-
-/** What a call that goes wrong throws. */
-async function failureOf(action: Promise<unknown>): Promise<DrydockError> {
-  try {
-    await action;
-  } catch (thrown) {
-    assert.ok(thrown instanceof DrydockError, `not an error of ours: ${String(thrown)}`);
-    return thrown;
-  }
-  return assert.fail("it did not fail");
-}
+import { Author, failureOf, spoiltDocument } from "./author.ts";
 
 /** A plan over a document whose strategy is spoilt by these members, and a folder; with work in both. */
 async function spoiltPlan(author: Author, members: string, more: { readonly timeout?: string } = {}) {

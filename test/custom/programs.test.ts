@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { AtomicCommitError, DrydockError } from "../../src/index.ts";
+import { AtomicCommitError } from "../../src/index.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
-import { Author } from "./author.ts";
+import { Author, failureOf } from "./author.ts";
 
 const PYTHON = join(import.meta.dirname, "../../examples/python-strategy/document_strategy.py");
 
@@ -39,16 +39,6 @@ class Programmer extends Author {
     const plan = await drydock.plans.create({ resources: [{ location: "notes" }, { location: "website" }] });
     return { drydock, plan };
   }
-}
-
-async function failureOf(action: Promise<unknown>): Promise<DrydockError> {
-  try {
-    await action;
-  } catch (thrown) {
-    assert.ok(thrown instanceof DrydockError, `not an error of ours: ${String(thrown)}`);
-    return thrown;
-  }
-  return assert.fail("it did not fail");
 }
 
 /** Waits until a process has ended; the limit of the test bounds the wait. */

@@ -25,6 +25,7 @@ const planResource = z.strictObject({
   error: z.string().optional(),
   restarted: z.literal(true).optional(),
   notes: z.array(z.string()).optional(),
+  linksOut: z.array(z.strictObject({ path: z.string(), target: z.string() })).optional(),
   path: z.string().nullable(),
 });
 

@@ -1,4 +1,5 @@
-import { SandboxConflictError } from "../core/errors/errors.ts";
+import { SandboxConflictError, UsageError } from "../core/errors/errors.ts";
+import type { PlanRecord } from "../core/plan.ts";
 import type { Session } from "../sandboxes/access/session.ts";
 import type { HistoryEntry } from "../store/store.ts";
 import type { Approval, ApproveOptions } from "./plan-views.ts";
@@ -59,5 +60,12 @@ export function movedOn(approval: Approval | undefined): SandboxConflictError {
   return new SandboxConflictError([], {
     message: `What would land now is not what was ${seen}`,
     code: "DIGEST_DIFFERS",
+  });
+}
+
+export function notApproved(plan: PlanRecord): UsageError {
+  return new UsageError(`The plan ${plan.name} is not approved.`, {
+    hint: "A person looks at its diff and approves it.",
+    code: "NOT_APPROVED",
   });
 }

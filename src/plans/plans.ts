@@ -9,7 +9,7 @@ import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/state/reserve.ts";
-import { lastApproval, movedOn, noteReviewAsked, recordApproval } from "./approvals.ts";
+import { lastApproval, movedOn, notApproved, noteReviewAsked, recordApproval } from "./approvals.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
 import { readInside } from "./entries/inner-links.ts";
 import { noteChange } from "./entries/plan-entries.ts";
@@ -392,11 +392,4 @@ async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | un
     if (thrown instanceof UsageError && thrown.code === "NO_SUCH_FILE") return undefined;
     throw thrown;
   }
-}
-
-function notApproved(plan: PlanRecord): UsageError {
-  return new UsageError(`The plan ${plan.name} is not approved.`, {
-    hint: "A person looks at its diff and approves it.",
-    code: "NOT_APPROVED",
-  });
 }

@@ -21,8 +21,8 @@ import { manPage } from "./man-page.ts";
  * Builds dist/:
  * - program/, the command line and the library: one file for each public entry and the chunks that they
  *   share. All come from one call of esbuild: a class that two of them use is in a chunk of its own, so a
- *   strategy that imports "drydock/strategy" meets the same classes as the command line. bin/compiled.cjs
- *   loads them, which it can only do with the older kind of modules.
+ *   strategy that imports "drydock-sandbox/strategy" meets the same classes as the command line.
+ *   bin/compiled.cjs loads them, which it can only do with the older kind of modules.
  * - index.js, strategy.js, strategies.js, testing.js, which export from there, and victim.js, the process
  *   that the conformance suite kills.
  * - holder.js, the program that holds transactions, with the drivers that it needs.

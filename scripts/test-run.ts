@@ -68,7 +68,7 @@ async function outcomeOf(files: readonly string[], { killsAtAll }: RunOptions): 
       files: files.map((file) => join(root, file)),
       cwd: root,
       concurrency: AT_ONCE,
-      // "drydock/strategy" in a test is the source that the test looks at, not the last build.
+      // "drydock-sandbox/strategy" in a test is the source that the test looks at, not the last build.
       execArgv: ["--conditions=drydock-source"],
       // What tries every point of a crash suite, or every moment, takes its time.
       timeout: process.env["DRYDOCK_TEST"] === "long" ? 7_200_000 : 900_000,

@@ -6,7 +6,7 @@ import type {
   ListObjectVersionsCommandOutput,
   S3,
 } from "@aws-sdk/client-s3";
-import { DrydockError, InterruptedError } from "drydock/strategy";
+import { DrydockError, InterruptedError } from "drydock-sandbox/strategy";
 import { type KeyHistory, NO_HISTORY } from "./key-history.ts";
 import { md5 } from "./parts.ts";
 import type { Place } from "./place.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Attention } from "drydock/strategy";
+import type { Attention } from "drydock-sandbox/strategy";
 import type { KeyState } from "./key-history.ts";
 import { namesIn, readJson, replaceFile } from "./local-files.ts";
 import type { SandboxFolder } from "./sandbox-folder.ts";

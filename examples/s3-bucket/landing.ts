@@ -5,7 +5,7 @@ import {
   SandboxCommitError,
   SandboxRollbackError,
   type StrategyContext,
-} from "drydock/strategy";
+} from "drydock-sandbox/strategy";
 import type { Bucket } from "./bucket.ts";
 import { isThere, type KeyHistory, type KeyState, newerThan, type ObjectVersion } from "./key-history.ts";
 import { type LandingRecord, recordOf, type StagedObject, saveRecord } from "./landing-record.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type MadeContent, RequestGate } from "drydock/testing";
+import { type MadeContent, RequestGate } from "drydock-sandbox/testing";
 import { S3Access } from "./s3-access.ts";
 
 /**

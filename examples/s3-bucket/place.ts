@@ -1,4 +1,4 @@
-import { UsageError } from "drydock/strategy";
+import { UsageError } from "drydock-sandbox/strategy";
 
 /** What a location such as `s3://bucket/some/prefix` stands for. */
 export interface Place {

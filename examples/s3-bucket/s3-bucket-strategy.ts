@@ -19,7 +19,7 @@ import {
   type TwoPhaseCapabilities,
   type TwoPhaseSandboxStrategy,
   UsageError,
-} from "drydock/strategy";
+} from "drydock-sandbox/strategy";
 import { Bucket } from "./bucket.ts";
 import { inParallel } from "./in-parallel.ts";
 import { isSame, isThere, type KeyState, NO_HISTORY, stateOf } from "./key-history.ts";

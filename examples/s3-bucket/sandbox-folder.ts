@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type SandboxRef, UsageError } from "drydock/strategy";
+import { type SandboxRef, UsageError } from "drydock-sandbox/strategy";
 import type { KeyState } from "./key-history.ts";
 import { copyFolder, makeFolder, namesIn, pin, readJson, remove, replaceFile } from "./local-files.ts";
 

@@ -1,4 +1,4 @@
-import type { Attention, StrategyContext } from "drydock/strategy";
+import type { Attention, StrategyContext } from "drydock-sandbox/strategy";
 import type { Bucket } from "./bucket.ts";
 import { inParallel } from "./in-parallel.ts";
 import { isThere, type KeyState } from "./key-history.ts";

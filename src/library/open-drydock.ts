@@ -10,7 +10,7 @@ import { checkedDrydock, drydockOptions } from "./public-arguments.ts";
  *
  * @example
  * ```ts
- * import { openDrydock } from "drydock";
+ * import { openDrydock } from "drydock-sandbox";
  *
  * await using drydock = await openDrydock({ stateDir: "state" });
  * const plan = await drydock.plans.create({ resources: [{ location: "website" }] });

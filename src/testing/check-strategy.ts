@@ -67,7 +67,7 @@ export function asMade(made: MadeResource): MadeResource {
   throw new UsageError(
     "A function that makes resources has to return { resource, dispose } with originalPath or content.",
     {
-      hint: "See MadeResource in drydock/testing.",
+      hint: "See MadeResource in drydock-sandbox/testing.",
       code: "BAD_RESOURCE",
     },
   );

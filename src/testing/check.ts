@@ -12,7 +12,7 @@ import { type CheckSurroundings, isInModule, resourceMakerOf, strategyToCheck } 
 export interface CheckRequest {
   /**
    * A folder in which the suite makes resources, on its file system; or `MODULE:FUNCTION`, which makes one
-   * (`MadeResource` of drydock/testing). Default: the system's temporary folder.
+   * (`MadeResource` of drydock-sandbox/testing). Default: the system's temporary folder.
    */
   readonly resource?: string;
 }

@@ -52,7 +52,7 @@ export interface ConformanceOptions {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { runConformance, type StrategyFactory } from "drydock/testing";
+ * import { runConformance, type StrategyFactory } from "drydock-sandbox/testing";
  *
  * export async function assertConforms(factory: StrategyFactory): Promise<void> {
  *   const report = await runConformance(factory, {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { openDrydock } from "drydock";
+import { openDrydock } from "drydock-sandbox";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const CALLS = "openat,openat2,statx,getdents64,read,write,pwrite64,copy_file_range,renameat2";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { openDrydock, type SandboxRecord } from "drydock";
+import { openDrydock, type SandboxRecord } from "drydock-sandbox";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const library = join(import.meta.dirname, "..", "..", "src", "index.ts");

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Change, PreparedCommit, Resource, SandboxRef, Transaction } from "drydock/strategy";
+import type { Change, PreparedCommit, Resource, SandboxRef, Transaction } from "drydock-sandbox/strategy";
 import { type Drawer, DrawerStrategy, type Steps } from "./drawer.ts";
 
 /** Strategies for something that is no folder that really work, but for one thing each. */

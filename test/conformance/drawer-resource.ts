@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { MadeContent } from "drydock/testing";
+import type { MadeContent } from "drydock-sandbox/testing";
 import type { Drawer } from "./drawer.ts";
 
 /** A new, empty drawer. */

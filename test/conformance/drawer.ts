@@ -17,7 +17,7 @@ import {
   type Transaction,
   type TwoPhaseSandboxStrategy,
   UsageError,
-} from "drydock/strategy";
+} from "drydock-sandbox/strategy";
 
 /**
  * A strategy for something that is no folder, written only against what the package exports: a drawer is one

@@ -35,7 +35,7 @@ export class AuthorFolder {
 
   constructor() {
     mkdirSync(join(this.path, "node_modules"));
-    symlinkSync(root, join(this.path, "node_modules/drydock"));
+    symlinkSync(root, join(this.path, "node_modules/drydock-sandbox"));
     symlinkSync(join(root, "node_modules/@types"), join(this.path, "node_modules/@types"));
     for (const piece of piecesOfPage()) if (piece.kind === "file") this.write(piece.name, piece.text);
     this.write("package.json", JSON.stringify({ type: "module" }));

@@ -17,7 +17,7 @@ export class InstalledExample implements Disposable {
       });
       await run(example.path, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund");
       mkdirSync(example.at("node_modules"), { recursive: true });
-      symlinkSync(projectRoot, example.at("node_modules/drydock"));
+      symlinkSync(projectRoot, example.at("node_modules/drydock-sandbox"));
       return example;
     } catch (thrown) {
       example[Symbol.dispose]();

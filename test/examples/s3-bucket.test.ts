@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import type { TwoPhaseSandboxStrategy } from "drydock/strategy";
-import { conformanceCases, runConformance } from "drydock/testing";
+import type { TwoPhaseSandboxStrategy } from "drydock-sandbox/strategy";
+import { conformanceCases, runConformance } from "drydock-sandbox/testing";
 import { assertRefused } from "../end-to-end/workplace.ts";
 import { lastError, runProcess } from "../rivals/drydock-process.ts";
 import { fastFolder } from "../support/fast-folder.ts";
@@ -63,8 +63,8 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
       .map(([, module]) => module);
     assert.deepEqual([...new Set(imports)].sort(), [
       "@aws-sdk/client-s3",
-      "drydock/strategy",
-      "drydock/testing",
+      "drydock-sandbox/strategy",
+      "drydock-sandbox/testing",
     ]);
   });
 

@@ -51,7 +51,7 @@ export class DocumentationProject implements Disposable {
 
   constructor(examples: readonly Example[]) {
     mkdirSync(join(this.path, "node_modules"));
-    symlinkSync(root, join(this.path, "node_modules/drydock"));
+    symlinkSync(root, join(this.path, "node_modules/drydock-sandbox"));
     symlinkSync(join(root, "node_modules/@types"), join(this.path, "node_modules/@types"));
     writeFileSync(join(this.path, "package.json"), JSON.stringify({ type: "module" }));
     writeFileSync(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Drydock, openDrydock, type PlanEvent, UsageError } from "drydock";
+import { type Drydock, openDrydock, type PlanEvent, UsageError } from "drydock-sandbox";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
 

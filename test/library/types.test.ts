@@ -7,7 +7,7 @@ const METHODS = `
 import type {
   Change, CommitResult, DiffView, OnePhaseSandboxStrategy, PreparedCommit, Queryable, Resource, SandboxRef,
   SandboxStrategy, Transaction, TwoPhaseSandboxStrategy,
-} from "drydock/strategy";
+} from "drydock-sandbox/strategy";
 declare const methods: {
   readonly name: string;
   create(planId: string, resource: Resource): Promise<SandboxRef>;
@@ -46,10 +46,10 @@ const RIGHT = {
     declare const prepared: PreparedCommit<Staged>;
     export const it: string = ref.metadata.folder + prepared.data.file;`,
   "an error code, told apart": `
-    import type { DrydockError } from "drydock";
+    import type { DrydockError } from "drydock-sandbox";
     export const it = (error: DrydockError): boolean => error.code === "UNKNOWN_PLAN" || error.code === "ENOSPC";`,
   "a notice, told apart": `
-    import type { Notice } from "drydock";
+    import type { Notice } from "drydock-sandbox";
     export const it = (notice: Notice): string => (notice.kind === "ignored-config" ? notice.file : notice.planId);`,
 };
 
@@ -77,17 +77,17 @@ const WRONG = {
     /TS2344: Type /,
   ],
   "an error code that there is not": [
-    `import type { DrydockError } from "drydock";
+    `import type { DrydockError } from "drydock-sandbox";
     export const it = (error: DrydockError): boolean => error.code === "NO_SUCH_CODE";`,
     /TS2367: This comparison appears to be unintentional/,
   ],
   "an error made with a code that there is not": [
-    `import { UsageError } from "drydock/strategy";
+    `import { UsageError } from "drydock-sandbox/strategy";
     export const it = new UsageError("wrong", { code: "NO_SUCH_CODE" });`,
     /Type '"NO_SUCH_CODE"' is not assignable/,
   ],
   "a plan that is not named": [
-    `import type { Drydock } from "drydock";
+    `import type { Drydock } from "drydock-sandbox";
     export const it = (drydock: Drydock) => drydock.plans.open(undefined);`,
     /TS2345: Argument of type 'undefined'/,
   ],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { BUILT_IN_STRATEGY_NAMES } from "drydock";
+import { BUILT_IN_STRATEGY_NAMES } from "drydock-sandbox";
 
 const root = join(import.meta.dirname, "..", "..");
 const documents = globSync(["*.md", "docs/**/*.md", "test/**/*.md", "examples/*/*.md"], { cwd: root });

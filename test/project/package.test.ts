@@ -19,10 +19,10 @@ const TEXTS = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"];
 
 /** What a program that uses the package may look like; its types must fit, and wrong ones must not. */
 const CONSUMER = `
-import * as drydock from "drydock";
-import { FilesystemCopyStrategy } from "drydock/strategies";
-import type { SandboxRef, SandboxStrategy } from "drydock/strategy";
-import * as testing from "drydock/testing";
+import * as drydock from "drydock-sandbox";
+import { FilesystemCopyStrategy } from "drydock-sandbox/strategies";
+import type { SandboxRef, SandboxStrategy } from "drydock-sandbox/strategy";
+import * as testing from "drydock-sandbox/testing";
 
 export const everything: readonly string[] = [...Object.keys(drydock), ...Object.keys(testing)];
 export async function size(strategy: SandboxStrategy, ref: SandboxRef): Promise<number> {
@@ -40,10 +40,10 @@ export const wrong = (strategy: SandboxStrategy): number => strategy.name;
  * that have another name.
  */
 const COMPARE = `
-import * as library from "drydock";
-import * as strategy from "drydock/strategy";
-import * as strategies from "drydock/strategies";
-import * as testing from "drydock/testing";
+import * as library from "drydock-sandbox";
+import * as strategy from "drydock-sandbox/strategy";
+import * as strategies from "drydock-sandbox/strategies";
+import * as testing from "drydock-sandbox/testing";
 const shared = Object.keys(strategy).filter((name) => name in library);
 const apart = shared.filter((name) => library[name] !== strategy[name]);
 const misnamed = Object.keys(library).filter((name) => library[name]?.prototype instanceof Error && library[name].name !== name);
@@ -99,7 +99,7 @@ describe("the package", () => {
   });
 
   it("names no place of the machine that built it", () => {
-    const installed = join(consumer.path, "node_modules/drydock");
+    const installed = join(consumer.path, "node_modules/drydock-sandbox");
     for (const { path } of packed) {
       assert.ok(!readFileSync(join(installed, path)).includes(sources.path), path);
     }
@@ -132,7 +132,7 @@ describe("the package", () => {
   });
 
   it("ships declarations that show nothing but what an entry exports", () => {
-    const folder = join(consumer.path, "node_modules/drydock/dist/types");
+    const folder = join(consumer.path, "node_modules/drydock-sandbox/dist/types");
     const names = readdirSync(folder);
     const texts = new Map(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
     const entries = names.filter((name) => !name.startsWith("shared-"));

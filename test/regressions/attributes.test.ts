@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { type Drydock, openDrydock, type Plan } from "drydock";
+import { type Drydock, openDrydock, type Plan } from "drydock-sandbox";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const NET_RAW = "0x0100000200200000000000000000000000000000";

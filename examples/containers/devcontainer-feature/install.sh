@@ -3,7 +3,7 @@
 # as variables: PACKAGE, and _REMOTE_USER for the user that works in it.
 set -eu
 
-package=${PACKAGE:-drydock}
+package=${PACKAGE:-drydock-sandbox}
 state=${DRYDOCK_STATE_FOLDER:-/var/lib/drydock}
 
 major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')

@@ -24,7 +24,7 @@ interface Passage {
  *
  * @example
  * ```ts
- * import { RequestGate } from "drydock/testing";
+ * import { RequestGate } from "drydock-sandbox/testing";
  *
  * await using gate = await RequestGate.open({ host: "127.0.0.1", port: 5432 });
  * console.log(`postgres://127.0.0.1:${gate.port}/test`);

@@ -922,6 +922,7 @@ export interface components {
         };
         Scratch: {
             planId: string;
+            lost?: string;
             places: {
                 path: string;
                 files: number;

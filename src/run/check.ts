@@ -1,6 +1,7 @@
 import { DrydockError, UnsupportedError } from "../core/errors/errors.ts";
 import type { RunFolders } from "../sandboxes/remains/run-folders.ts";
 import type { Uses } from "../sandboxes/remains/uses.ts";
+import { scratchNote } from "../sandboxes/scratch/scratch-place.ts";
 import { realPathOf } from "../system/data/locations.ts";
 import { mayMountOnMachine } from "../system/mount/privilege.ts";
 import { newId } from "../system/state/new-id.ts";
@@ -35,11 +36,15 @@ export async function checkRun(
   const id = newId();
   const use = uses.begin(id, { command: "drydock doctor", strict: false });
   using folder = folders.of(id);
-  const hidden = [realPathOf(stateDir) ?? stateDir];
+  const realStateDir = realPathOf(stateDir) ?? stateDir;
+  const hidden = [realStateDir];
   try {
     using launcher = CommandLauncher.start({ network: true, stdout: "stderr" });
     const view = { folder, useId: use.id, environment, strict: false, shown: [], resources: [], hidden };
-    return await tryInView(launcher, newView(view));
+    // This plan is new: it has nothing to lose.
+    const tried = await tryInView(launcher, newView({ ...view, onLost: () => undefined }));
+    const note = tried.ok ? scratchNote(folder, realStateDir) : undefined;
+    return note === undefined ? tried : { ...tried, detail: `${tried.detail}. ${note}` };
   } catch (thrown) {
     if (isWithoutNamespaces(thrown)) return withoutNamespaces(thrown);
     if (!(thrown instanceof DrydockError)) throw thrown;
@@ -63,7 +68,7 @@ async function tryInView(launcher: CommandLauncher, steps: readonly ViewStep[]):
   const how = mayMountOnMachine()
     ? "as root, without the rights of root over the machine"
     : "in a user namespace";
-  const less = weaker.length === 0 ? "" : `. ${SHARED_PROCESSES}`;
+  const less = weaker.length === 0 ? "" : `. ${SHARED_PROCESSES.slice(0, -1)}`;
   return { ok: true, detail: `commands run inside ${how}${less}` };
 }
 

@@ -1,5 +1,5 @@
 import { InterruptedError, PlanStateError, UnsupportedError, UsageError } from "../core/errors/errors.ts";
-import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
+import { displayPath, isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import type { Limits } from "../core/values/limits.ts";
 import type { Notice } from "../core/values/notice.ts";
@@ -248,21 +248,23 @@ export class Runs {
     const shown = distinctlyShown(entered.flatMap((item) => item.shown ?? []));
     const joins = launcher.isWalled ? undefined : viewToJoin(others, strict, shown);
     using folder = folders.of(plan.id);
+    const workspaces = await this.#foreignWorkspaces(stateDir, shown);
+    const hidden = [stateDir, ...workspaces, ...folders.scratchElsewhere().filter(isThere)];
     const { confinement } = attempt;
     if (confinement !== undefined)
       return await launcher.launch(
         walledSpec(launcher, {
           ...{ plan, folder, shown, confinement, inherited: environment, command: request.command },
           cwd: request.cwd ?? this.#startFolder(plan),
-          hidden: [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))],
+          hidden,
           network: request.network !== false,
           variables: { ...(await variablesOf(entered)), ...request.environment },
           countsUser: limits.processLimit !== undefined,
         }),
       );
     const view = { folder, useId: use.id, environment, strict, shown, resources: writablePaths(plan, shown) };
-    const hidden = [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))];
-    const steps = joins === undefined ? newView({ ...view, hidden }) : joinedView();
+    const onLost = (path: string) => this.#noteWeaker(plan, lostSentence(path));
+    const steps = joins === undefined ? newView({ ...view, hidden, onLost }) : joinedView();
     const variables = commandEnvironment(plan, environment, {
       ...movedResources(plan, entered),
       ...(await variablesOf(entered)),
@@ -368,6 +370,10 @@ function assertUsable(plan: PlanRecord): void {
     });
   }
   if (plan.state !== "open") throw new PlanStateError(plan, "open");
+}
+
+function lostSentence(path: string): string {
+  return `What commands of the plan wrote outside of its resources was in ${displayPath(path)}, which is gone.`;
 }
 
 function assertCommand([program]: readonly string[]): void {

@@ -350,7 +350,7 @@ export async function assertNothingLeft(world: World): Promise<void> {
   if (resource !== undefined && world.leftovers().includes("owner"))
     await world.with((drydock) => takeALock(drydock, resource));
   // What a try to mount has left is swept by the next process that tries.
-  if (world.leftovers().some((name) => name.startsWith("state/overlay-probe-"))) {
+  if (world.leftovers().some((name) => name.startsWith("state/.drydock-overlay-probe-"))) {
     const request = { ...world.request("create"), plan: "next" };
     await runDriver(request);
     await runDriver({ ...request, operation: "cancel" });

@@ -44,7 +44,18 @@ export class Container implements Disposable {
   constructor(...options: readonly string[]) {
     this.#options = options;
     chmodSync(this.#path, 0o755);
-    for (const folder of ["proc", "sys", "dev", "tmp", "run", "usr", "etc", "work/project", "home/me"])
+    for (const folder of [
+      "proc",
+      "sys",
+      "dev",
+      "tmp",
+      "run",
+      "usr",
+      "etc",
+      "root",
+      "work/project",
+      "home/me",
+    ])
       mkdirSync(join(this.#root, folder), { recursive: true });
     for (const folder of ["bin", "sbin", "lib", "lib64"])
       symlinkSync(`usr/${folder}`, join(this.#root, folder));
@@ -72,14 +83,26 @@ export class Container implements Disposable {
 
   /** Runs drydock in a new container over the same root. */
   drydock(...args: readonly string[]): Ended {
+    return this.#run(this.#root, [join(PROJECT, "bin/drydock"), ...args]);
+  }
+
+  /**
+   * Runs a script of sh, in which "$DRYDOCK" is the program, in a new container. Its root is an overlay over
+   * this one, as that of an image is, and goes with it.
+   */
+  scriptOverImage(script: string): Ended {
+    return this.#run(`${this.#root}:O`, ["sh", "-c", script]);
+  }
+
+  #run(root: string, program: readonly string[]): Ended {
     const engine = ["--cgroup-manager=cgroupfs", "--storage-driver=vfs"];
     const store = [`--root=${join(this.#path, "store")}`, `--runroot=${join(this.#path, "run")}`];
     const limits = ["--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096"];
     const command = [
       ...["podman", ...engine, ...store, "run", "--rm", "--network=none", "--cgroups=disabled", ...limits],
       ...["--volume=/usr:/usr:ro", `--volume=${PROJECT}:${PROJECT}:ro`, "--workdir=/work/project"],
-      ...[`--env=HOME=${this.#user === 0 ? "/root" : "/home/me"}`, ...this.#options, "--rootfs", this.#root],
-      ...[join(PROJECT, "bin/drydock"), ...args],
+      ...[`--env=HOME=${this.#user === 0 ? "/root" : "/home/me"}`, `--env=DRYDOCK=${PROJECT}/bin/drydock`],
+      ...[...this.#options, "--rootfs", root, ...program],
     ];
     const [, ...rest] = command;
     const { status, stdout, stderr } = spawnSync(

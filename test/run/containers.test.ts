@@ -7,6 +7,26 @@ import { AS_USER, Container, profileIn, whyNoContainers } from "./container.ts";
 
 const SCRIPT = "pwd; echo two >> a.txt; echo x > /work/outside; echo x > /usr/x; ls /proc | head -n 1";
 
+/** A run that leaves a file in the home, which then joins the plan. */
+const OVER_IMAGE = `set -e
+  "$DRYDOCK" doctor
+  "$DRYDOCK" run -q --apply -- sh -c 'echo two >> a.txt; echo kept > ~/kept; ls -A /tmp /dev/shm' || test $? = 1
+  echo "places: $(ls -A /dev/shm)"
+  "$DRYDOCK" plan scratch list
+  "$DRYDOCK" plan exec -- sh -c 'echo inside: $(cat ~/kept)$(ls -A /dev/shm)'
+  "$DRYDOCK" plan add ~
+  "$DRYDOCK" plan apply
+  echo landed: $(cat ~/kept a.txt)
+  echo left: $(ls -A /dev/shm)`;
+
+const LOST = `set -e
+  "$DRYDOCK" plan create -r .
+  "$DRYDOCK" plan exec -- sh -c 'echo kept > ~/kept'
+  rm -r /dev/shm/.drydock-scratch-*
+  "$DRYDOCK" plan scratch list
+  "$DRYDOCK" plan exec -- sh -c 'test ! -e ~/kept; echo again > ~/kept'
+  "$DRYDOCK" plan exec -- sh -c 'cat ~/kept'`;
+
 describe("In a container of podman", { skip: whyNoContainers() ?? false }, () => {
   for (const [who, options, says] of [
     ["root with podman's usual rights", [], /no new \/proc/],
@@ -23,6 +43,40 @@ describe("In a container of podman", { skip: whyNoContainers() ?? false }, () =>
       assert.equal(readFileSync(join(container.project, "a.txt"), "utf8"), "one\ntwo\n");
     });
   }
+
+  for (const [who, options] of [
+    ["root with podman's usual rights", []],
+    ["an ordinary user", [AS_USER]],
+    ["root with SYS_ADMIN", ["--cap-add=SYS_ADMIN"]],
+  ] as const)
+    it(`[W1][W6] whose root is an overlay, ${who} has scratch layers in memory, which a resource takes over`, () => {
+      using container = new Container(...options);
+      const { status, stdout, stderr } = container.scriptOverImage(OVER_IMAGE);
+      assert.equal(status, 0, `${stdout}${stderr}`);
+      assert.match(stdout, /\nok +run +commands run inside .* is kept in \/dev\/shm \([0-9]+ MiB free;/);
+      assert.match(stdout, /\nplaces: \.drydock-scratch-[0-9A-Z]{26}\n~\/kept +5 bytes\ninside: kept\n/);
+      assert.match(stdout, /\nlanded: kept one two\nleft:\n$/);
+    });
+
+  it("[W1] whose root is an overlay, an original on a volume has an overlay", () => {
+    using folder = temporaryFolder();
+    using container = new Container(`--volume=${folder.path}:/volume`);
+    const { status, stdout, stderr } = container.scriptOverImage(
+      'cd /volume; "$DRYDOCK" run --apply -- sh -c "echo 2 > new"; "$DRYDOCK" plan list --all --json',
+    );
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /"strategy": ?"overlay"/);
+    assert.equal(readFileSync(join(folder.path, "new"), "utf8"), "2\n");
+  });
+
+  it("[W1] whose root is an overlay, scratch that a restart has taken is said to be gone", () => {
+    using container = new Container();
+    const { status, stdout, stderr } = container.scriptOverImage(LOST);
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /^What was written outside of the plan is gone: it was in \/dev\/shm\/.*\.\n/m);
+    assert.match(stderr, /outside of its resources was in \/dev\/shm\/.*, which is gone\./);
+    assert.match(stdout, /\nagain\n$/);
+  });
 
   for (const [who, user] of [
     ["root", []],

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { FAILPOINT_NAMES } from "../failpoint-names.ts";
 import { groupsLeft } from "./groups-left.ts";
-import { ACTORS, Stage } from "./stage.ts";
+import { ACTORS, type Actor, Stage } from "./stage.ts";
 
 const POINTS = FAILPOINT_NAMES.filter((name) => /^(?:run|runs|use)\./.test(name));
 const RUN = ["run", "--apply", "--ignore-outside", "--", "sh", "-c", "echo 2 > a.txt; echo 3 > ~/b"];
 const LIMITED = ["run", "--limit", "processes=100", "--limit", "memory=1g", ...RUN.slice(1)];
 /** What a user without privilege does in another way. */
+const LAYERS = ["lower", "upper", "work"];
 const OF_USERS = ["run.start", "use.forget"];
 /** Points that another call passes than a plain run. */
 const CALLS: { readonly [point: string]: readonly string[] } = {
@@ -22,11 +24,32 @@ const CALLS: { readonly [point: string]: readonly string[] } = {
   "run.private": ["run", "--strict", ...RUN.slice(1)],
 };
 
+/** Points that are passed only where the state directory can't hold layers. */
+const ELSEWHERE = ["run.scratch-place", "run.scratch-elsewhere", "runs.remove-scratch"];
+
+/** A stage with its state on an overlay, as on the root of a container. */
+class OverlayStage extends Stage {
+  readonly temporary = join(this.path, "temporary");
+
+  constructor(actor: Actor) {
+    super(actor);
+    const folders = [this.state, this.temporary, ...LAYERS.map((name) => join(this.path, name))];
+    for (const folder of folders) mkdirSync(folder, { mode: 0o700 });
+    const [lower, upper, work] = LAYERS.map((name) => join(this.path, name));
+    const layers = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
+    execFileSync("mount", ["-t", "overlay", "drydock-test", "-o", layers, this.state]);
+  }
+
+  override get environment(): NodeJS.ProcessEnv {
+    return { ...super.environment, TMPDIR: this.temporary };
+  }
+}
+
 describe("Drydock is killed while it runs a command", () => {
   for (const actor of ACTORS) {
     for (const point of POINTS.filter((name) => actor === "root" || OF_USERS.includes(name))) {
       it(`by ${actor}, at ${point}: nothing is lost, and the next calls clean up`, () => {
-        using stage = new Stage(actor);
+        using stage = ELSEWHERE.includes(point) ? new OverlayStage(actor) : new Stage(actor);
         if (point === "run.group-sweep")
           stage.drydock(LIMITED, { env: { DRYDOCK_FAILPOINT: "run.group-add=kill" } });
         const call = point === "run.scratch-clear" ? secondCommand(stage) : (CALLS[point] ?? RUN);
@@ -38,10 +61,14 @@ describe("Drydock is killed while it runs a command", () => {
         assert.equal(stage.drydock(["recover"]).status, 0);
         for (const { id } of stage.answer("plan", "list").plans) stage.done("plan", "cancel", id);
         stage.done("plan", "list");
-        assert.deepEqual(mountsIn(stage.path), []);
+        assert.deepEqual(
+          mountsIn(stage.path).filter((line) => !line.includes(` ${stage.state} `)),
+          [],
+        );
         const runs = join(stage.state, "runs");
         assert.deepEqual(existsSync(runs) ? readdirSync(runs) : [], []);
         assert.deepEqual(readdirSync(stage.home), []);
+        if (stage instanceof OverlayStage) assert.deepEqual(readdirSync(stage.temporary), []);
         const limits = CALLS[point] === LIMITED ? LIMITED.slice(1, 5) : [];
         const again = stage.drydock(["run", "--discard", ...limits, "--", "cat", "a.txt"]);
         assert.deepEqual([again.status, again.stdout], [0, landed], again.stderr);

@@ -5,7 +5,7 @@ import type { LimitName } from "./limits.ts";
  * - `ignored-config`: a config was found and is ignored.
  * - `recovered`: the work of a process that died is settled, or removed.
  * - `pending`: something could not be settled or removed yet; the next opening tries again.
- * - `weaker`: this machine lets a command be confined less than usual.
+ * - `weaker`: this machine lets a command be confined less than usual, or keeps less for it.
  * - `limit`: a command met a limit, and was ended or could not start more processes.
  */
 export type Notice =

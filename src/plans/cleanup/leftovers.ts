@@ -199,16 +199,13 @@ function orphan(
 }
 
 /** The folders of commands in plans that are over; most go when the state directory is opened. */
-async function deadRuns({
-  session: { store, stateDir },
-  folders,
-}: LeftoverParts): Promise<readonly Leftover[]> {
+async function deadRuns({ session: { store }, folders }: LeftoverParts): Promise<readonly Leftover[]> {
   const found: Leftover[] = [];
   for (const planId of folders.plans()) {
     const plan = await store.plan(planId);
     if (plan !== undefined && !isOver(plan)) continue;
     found.push({
-      places: [{ kind: "run folder", location: `${stateDir}/runs/${planId}` }],
+      places: folders.placesOf(planId),
       planId,
       since: plan?.createdAt,
       reason: plan === undefined ? "no record knows its plan" : `its plan is ${plan.state}`,

@@ -9,6 +9,8 @@ import type { RunFolders } from "../../sandboxes/remains/run-folders.ts";
 import { homeOf } from "../../sandboxes/scratch/caches.ts";
 import { type FoundOutside, filesOutside, type OutsideFile } from "../../sandboxes/scratch/outside-files.ts";
 import { type OutsidePlace, summaryOf } from "../../sandboxes/scratch/outside-places.ts";
+import { openUpper } from "../../sandboxes/scratch/scratch-layers.ts";
+import { lostScratch } from "../../sandboxes/scratch/scratch-place.ts";
 import { unlessFailed } from "../../system/calls/errno.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
@@ -17,6 +19,8 @@ import { digestOfContent } from "../../system/data/content-digest.ts";
 /** What the commands of a plan wrote outside of its resources. */
 export interface ScratchList {
   readonly planId: string;
+  /** The folder that the files were in, if it is gone: it was in memory, and the machine was restarted. */
+  readonly lost?: string;
   readonly places: readonly OutsidePlace[];
   readonly files: readonly OutsideFile[];
 }
@@ -42,8 +46,10 @@ export class PlanScratch {
     const plan = await this.#parts.session.plans.find(key);
     using folder = this.#parts.folders.ifThere(plan.id);
     const found = folder === undefined ? [] : [...this.#files(folder, plan)];
+    const lost = folder && lostScratch(folder);
     return {
       planId: plan.id,
+      ...(lost !== undefined && { lost }),
       places: summaryOf(found).places,
       files: found
         .map(({ path, kind, bytes, cache }) => ({ path, kind, bytes, ...(cache && { cache }) }))
@@ -63,7 +69,7 @@ export class PlanScratch {
     for (const file of this.#files(folder, plan)) {
       const isWanted =
         paths.length === 0 ? file.cache !== true : paths.some((path) => isAtOrBelow(file.path, path));
-      if (isWanted) yield await patchOf(file, folder, machine);
+      if (isWanted) yield await patchOf(file, machine);
     }
   }
 
@@ -82,10 +88,11 @@ interface Side {
   readonly bytes?: Uint8Array;
 }
 
-async function patchOf(file: FoundOutside, plan: Folder, machine: Folder): Promise<string> {
+async function patchOf(file: FoundOutside, machine: Folder): Promise<string> {
   const path = file.path.slice(1);
   const before = unlessFailed(["EACCES", "ELOOP", "ENOTDIR"], () => sideAt(machine, path));
-  const after = file.kind === "removed" ? undefined : sideAt(plan, file.storedAt);
+  using upper = openUpper(file.layer);
+  const after = file.kind === "removed" ? undefined : sideAt(upper, file.storedAt);
   const shown = after ?? before;
   const operation = before === undefined ? "added" : after === undefined ? "deleted" : "modified";
   const change: Change = {

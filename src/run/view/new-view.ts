@@ -1,4 +1,6 @@
+import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { ensureScratch, placeElsewhere } from "../../sandboxes/scratch/scratch-place.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { machineEntries } from "../../system/mount/kernel-entries.ts";
@@ -26,6 +28,8 @@ export interface NewView {
   /** The paths at which the command can write to resources of the plan. */
   readonly resources: readonly string[];
   readonly hidden: readonly string[];
+  /** Hears of a folder for scratch that is gone, with everything in it. */
+  readonly onLost: (path: string) => void;
 }
 
 /** Prepares the scratch layers and folders of a command's view. Returns the steps that build the view. */
@@ -36,14 +40,22 @@ export function newView({
   strict,
   shown,
   resources,
-  hidden,
+  hidden: others,
+  onLost,
 }: NewView): readonly ViewStep[] {
   const table = MountTable.read();
   const privileged = mayMountOnMachine();
   const cannotCover = (at: string) => !privileged && hasMountsBelow(table, at);
-  const layers = { environment, folder: folder.path, resources, hidden, cannotCover };
-  const scratch = strict ? [] : scratchLayers(layers);
-  prepareScratch(folder, scratch);
+  using place = strict ? undefined : ensureScratch(folder, { environment, resources }, onLost);
+  const elsewhere = placeElsewhere(folder);
+  const all = new Set([...others, ...(elsewhere === undefined ? [] : [elsewhere])]);
+  // Each command gets its own /dev.
+  const hidden = [...all].filter((path) => !isAtOrBelow(path, "/dev"));
+  const scratch =
+    place === undefined
+      ? []
+      : scratchLayers({ environment, folder: place.path, resources, hidden, cannotCover });
+  if (place !== undefined) prepareScratch(place, scratch);
   const common = {
     table,
     privileged,

@@ -1,6 +1,6 @@
 import { bytesFromPath, isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { HOME_LABEL, noteLayer, SCRATCH } from "../../sandboxes/scratch/scratch-layers.ts";
+import { HOME_LABEL, noteLayer, UPPER } from "../../sandboxes/scratch/scratch-layers.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { digestOf } from "../../system/data/digest.ts";
 import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
@@ -39,7 +39,7 @@ type Environment = { readonly [name: string]: string | undefined };
 
 export interface ScratchRequest {
   readonly environment: Environment;
-  /** The plan's folder. */
+  /** The path of the folder for layers. */
   readonly folder: string;
   /**
    * Paths of resources. A folder at or below one of them needs no layer: what a command writes there lands.
@@ -102,7 +102,7 @@ function withHidden(
   const isInner = (path: string) =>
     all.some((other) => isStrictlyBelow(other, at) && isAtOrBelow(path, other));
   const hidden = alone ? [] : request.hidden.filter((path) => isStrictlyBelow(path, at) && !isInner(path));
-  return { at, alone, hidden, folder: `${request.folder}/${SCRATCH}/${label}-${digest(at)}` };
+  return { at, alone, hidden, folder: `${request.folder}/${label}-${digest(at)}` };
 }
 
 function digest(path: string): string {
@@ -111,7 +111,7 @@ function digest(path: string): string {
 
 /** The mount of a scratch layer. */
 export function scratchMount({ at, folder, alone, hidden }: ScratchLayer, privileged: boolean): ViewMount {
-  const upper = `${folder}/upper`;
+  const upper = `${folder}/${UPPER}`;
   if (alone)
     return {
       ...{ at, isWritable: true, isEmpty: true },
@@ -128,13 +128,12 @@ export function scratchMount({ at, folder, alone, hidden }: ScratchLayer, privil
   return { at, isWritable: true, missing: hidden, steps: [{ step: "overlay", at, layers }] };
 }
 
-/** Prepares the folders of the layers for a mount. They must not be mounted. `plan` is the plan's folder. */
-export function prepareScratch(plan: Folder, layers: readonly ScratchLayer[]): void {
-  using scratch = plan.ensureFolder(POINTS.scratch, SCRATCH);
+/** Prepares the folders of the layers for a mount. They must not be mounted. */
+export function prepareScratch(scratch: Folder, layers: readonly ScratchLayer[]): void {
   for (const { at, folder } of layers) {
     using layer = scratch.ensureFolder(POINTS.scratch, folder.slice(scratch.path.length + 1));
     noteLayer(POINTS.record, layer, at);
-    if (layer.facts("upper") === undefined) makeUpper(layer, at);
+    if (layer.facts(UPPER) === undefined) makeUpper(layer, at);
     // A volatile mount leaves a mark in the work folder that makes the next mount fail.
     removeTree(POINTS.clear, layer, "work");
     layer.createFolder(POINTS.scratch, "work", 0o700);
@@ -150,5 +149,5 @@ function makeUpper(layer: Folder, at: string): void {
   layer.createFolder(POINTS.scratch, fresh, 0o700);
   if (process.geteuid?.() === 0) layer.setOwner(POINTS.attributes, fresh, uid, gid);
   layer.setMode(POINTS.attributes, fresh, mode);
-  layer.move(POINTS.scratch, fresh, layer, "upper");
+  layer.move(POINTS.scratch, fresh, layer, UPPER);
 }

@@ -1,4 +1,5 @@
-import { HOME_LABEL, noteLayer, SCRATCH } from "../../sandboxes/scratch/scratch-layers.ts";
+import { HOME_LABEL, noteLayer, UPPER } from "../../sandboxes/scratch/scratch-layers.ts";
+import { SCRATCH } from "../../sandboxes/scratch/scratch-place.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 
@@ -32,7 +33,7 @@ export function privateFolders(plan: Folder, home: string | undefined): PrivateF
 function ensureUpper(scratch: Folder, name: string, at: string): Folder {
   using layer = scratch.ensureFolder(POINTS.make, name);
   noteLayer(POINTS.make, layer, at);
-  return layer.ensureFolder(POINTS.make, "upper");
+  return layer.ensureFolder(POINTS.make, UPPER);
 }
 
 /** Links to hidden files and to folders of settings, which can be read through them and not written. */

@@ -2,6 +2,8 @@ import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { namesIn } from "../../system/data/existence.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { placeElsewhere, removeElsewhere } from "../scratch/scratch-place.ts";
+import type { KnownPlace } from "./known-places.ts";
 
 const POINTS = {
   make: failpoint("runs.make"),
@@ -15,8 +17,8 @@ const USES = "uses";
 
 /**
  * The folders of commands in the state directory. `runs/PLAN/` holds what the commands of a plan wrote
- * outside its resources (`scratch/`) and what starting them takes; it goes when the plan is over. `uses/`
- * lists the running commands (uses.ts).
+ * outside its resources (scratch/scratch-place.ts) and what starting them takes; it goes when the plan is
+ * over. `uses/` lists the running commands (uses.ts).
  */
 export class RunFolders {
   readonly #stateDir: string;
@@ -65,10 +67,32 @@ export class RunFolders {
     return namesIn(`${this.#stateDir}/${RUNS}`).filter((name) => PLAN_ID.test(name));
   }
 
+  /** The folders of all plans for scratch elsewhere. No other plan's command may look into them. */
+  scratchElsewhere(): readonly string[] {
+    using runs = this.all();
+    return this.plans().flatMap((planId) => {
+      using plan = runs.openBelowIfThere(planId);
+      return (plan && placeElsewhere(plan)) ?? [];
+    });
+  }
+
+  /** What the commands of a plan have on disk. */
+  placesOf(planId: string): readonly KnownPlace[] {
+    using plan = this.ifThere(planId);
+    if (plan === undefined) return [];
+    const elsewhere = placeElsewhere(plan);
+    return [
+      { kind: "run folder", location: plan.path },
+      ...(elsewhere === undefined ? [] : [{ kind: "scratch", location: elsewhere }]),
+    ];
+  }
+
   /** Removes the folder of a plan that is over. */
   remove(planId: string): void {
     using state = Folder.open(this.#stateDir);
     using runs = state.openBelowIfThere(RUNS);
+    using plan = runs?.openBelowIfThere(planId);
+    if (plan !== undefined) removeElsewhere(plan);
     if (runs !== undefined) removeTree(POINTS.remove, runs, planId);
   }
 }

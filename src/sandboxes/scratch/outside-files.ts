@@ -1,9 +1,9 @@
-import { baseName, isAtOrBelow, parentPath } from "../../core/paths/byte-path.ts";
+import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { walkBelow } from "../../engine/tree/walk.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { cacheAround } from "./caches.ts";
-import { type WrittenLayer, writtenLayers } from "./scratch-layers.ts";
+import { openUpper, type WrittenLayer, writtenLayers } from "./scratch-layers.ts";
 
 /** An entry that commands of a plan wrote or removed outside of its resources. It never lands. */
 export interface OutsideFile {
@@ -20,7 +20,7 @@ export interface FoundOutside extends OutsideFile {
   readonly layer: WrittenLayer;
   /** The path of the cache or the temporary folder around it. */
   readonly cacheAt?: string;
-  /** Its path in the plan's folder. */
+  /** Its path in the layer. */
   readonly storedAt: string;
   readonly facts: Facts;
 }
@@ -39,16 +39,21 @@ const TICK_MS = 10;
 
 /** Everything in the scratch layers of a plan but folders. `plan` is the plan's folder. */
 export function* filesOutside(plan: Folder, query: OutsideQuery): Generator<FoundOutside> {
-  for (const layer of writtenLayers(plan))
-    for (const { path: storedAt, facts } of walkBelow(plan, layer.upper)) {
-      const kind = kindOf(facts);
-      if (kind === undefined || !isSince(facts, (query.since ?? 0) - TICK_MS)) continue;
-      const path = `${layer.at}${storedAt.slice(layer.upper.length)}`;
-      if (kind === "symlink" && isOwnLink(plan, storedAt, path)) continue;
-      if (query.resources.some((location) => isAtOrBelow(path, location))) continue;
-      const bytes = kind === "file" ? facts.size : 0;
-      yield { path, kind, bytes, layer, storedAt, facts, ...cacheOf(path, layer, query) };
-    }
+  for (const layer of writtenLayers(plan)) yield* filesIn(layer, query);
+}
+
+function* filesIn(layer: WrittenLayer, query: OutsideQuery): Generator<FoundOutside> {
+  using upper = openUpper(layer);
+  for (const { path: storedAt, parent, name, facts } of walkBelow(upper)) {
+    const kind = kindOf(facts);
+    if (kind === undefined || !isSince(facts, (query.since ?? 0) - TICK_MS)) continue;
+    const path = `${layer.at === "/" ? "" : layer.at}/${storedAt}`;
+    // A link to its own path on the machine stands for what is there: Drydock put it into a private home.
+    if (kind === "symlink" && parent.readLink(name) === path) continue;
+    if (query.resources.some((location) => isAtOrBelow(path, location))) continue;
+    const bytes = kind === "file" ? facts.size : 0;
+    yield { path, kind, bytes, layer, storedAt, facts, ...cacheOf(path, layer, query) };
+  }
 }
 
 function cacheOf(
@@ -66,14 +71,6 @@ function kindOf(facts: Facts): OutsideFile["kind"] | undefined {
   const { kind } = facts;
   if (kind === "directory") return undefined;
   return kind === "block-device" ? "device" : kind;
-}
-
-/** A link to its own path on the machine stands for what is there: Drydock put it into a private home. */
-function isOwnLink(plan: Folder, storedAt: string, path: string): boolean {
-  using parent = plan.openBelowIfThere(parentPath(storedAt));
-  return (
-    parent?.facts(baseName(storedAt))?.kind === "symlink" && parent.readLink(baseName(storedAt)) === path
-  );
 }
 
 function isSince({ ctime: [seconds, nanoseconds] }: Facts, since: number): boolean {

@@ -1,25 +1,26 @@
 import { bytesFromPath, pathFromBytes } from "../../core/paths/byte-path.ts";
-import type { Folder } from "../../system/calls/folder.ts";
+import { Folder } from "../../system/calls/folder.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
+import { scratchFolders } from "./scratch-place.ts";
 
 /**
- * The scratch layers of a plan on disk. `scratch/LABEL-DIGEST/` in the plan's folder is the layer over one
- * folder of the machine:
+ * The scratch layers of a plan on disk. A folder `LABEL-DIGEST/` in one of its folders for these
+ * (scratch-place.ts) is the layer over one folder of the machine:
  *
  *   at      the path of that folder; written before `upper`
  *   upper   what commands wrote there, with the marks of an overlay
  *   work    the overlay's own folder
  */
-export const SCRATCH = "scratch";
 /** The layer of the user's home. All others are those of temporary folders. */
 export const HOME_LABEL = "home";
 const AT = "at";
+export const UPPER = "upper";
 
 /** A layer with something in it. */
 export interface WrittenLayer {
-  /** The path of `upper` in the plan's folder. */
-  readonly upper: string;
+  /** The path of its folder. */
+  readonly folder: string;
   /** The folder of the machine that it covers. */
   readonly at: string;
   /** Whether the folder holds only what nothing depends on. */
@@ -31,14 +32,25 @@ export function noteLayer(point: Failpoint, layer: Folder, at: string): void {
   if (layer.facts(AT) === undefined) writeWhole(point, layer, AT, bytesFromPath(at));
 }
 
-/** The layers in the folder of a plan. */
+/** The layers of a plan. `plan` is the plan's folder. */
 export function writtenLayers(plan: Folder): readonly WrittenLayer[] {
-  using scratch = plan.openBelowIfThere(SCRATCH);
-  return (scratch?.names() ?? []).flatMap((name) => {
-    using layer = scratch?.openBelowIfThere(name);
+  return scratchFolders(plan).flatMap((folder) => {
+    using scratch = folder;
+    return layersIn(scratch);
+  });
+}
+
+/** Opens what commands wrote to a layer. */
+export function openUpper({ folder }: WrittenLayer): Folder {
+  return Folder.open(`${folder}/${UPPER}`);
+}
+
+function layersIn(scratch: Folder): readonly WrittenLayer[] {
+  return scratch.names().flatMap((name) => {
+    using layer = scratch.openBelowIfThere(name);
     const at = layer && readWhole(layer, AT);
-    if (at === undefined || layer?.facts("upper") === undefined) return [];
+    if (at === undefined || layer?.facts(UPPER) === undefined) return [];
     const isTemporary = !name.startsWith(`${HOME_LABEL}-`);
-    return [{ upper: `${SCRATCH}/${name}/upper`, at: pathFromBytes(at), isTemporary }];
+    return [{ folder: layer.path, at: pathFromBytes(at), isTemporary }];
   });
 }

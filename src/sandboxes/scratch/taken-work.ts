@@ -15,7 +15,7 @@ import { unlessFailed } from "../../system/calls/errno.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
-import { type WrittenLayer, writtenLayers } from "./scratch-layers.ts";
+import { openUpper, type WrittenLayer, writtenLayers } from "./scratch-layers.ts";
 
 const POINTS = { forget: failpoint("scratch.forget-taken") };
 
@@ -44,8 +44,8 @@ export function workAt(plan: Folder, location: string): readonly TakenWork[] {
   return overlapsOf(plan, location).flatMap((overlap) => {
     const { layer } = overlap;
     using machine = Folder.open(layer.at);
-    completeMoves(plan, layer, machine, marks);
-    using upper = plan.openBelow(layer.upper);
+    using upper = openUpper(layer);
+    completeMoves(layer, upper, machine, marks);
     const entries = [...new LayerWork(upper, machine, marks).at(overlap, location)];
     return entries.length === 0 ? [] : [{ folder: upper.path, entries }];
   });
@@ -54,7 +54,7 @@ export function workAt(plan: Folder, location: string): readonly TakenWork[] {
 /** Removes from the scratch what a sandbox has taken over: it shows there from now on. */
 export function forgetWorkAt(plan: Folder, location: string): void {
   for (const { layer, inLayer } of overlapsOf(plan, location)) {
-    using upper = plan.openBelow(layer.upper);
+    using upper = openUpper(layer);
     if (inLayer === ROOT_PATH) for (const name of upper.names()) removeTree(POINTS.forget, upper, name);
     else {
       using parent = unlessFailed(["ENOTDIR", "ELOOP"], () => upper.openBelowIfThere(parentPath(inLayer)));
@@ -83,14 +83,8 @@ function overlapsOf(plan: Folder, location: string): readonly Overlap[] {
 }
 
 /** After this, no folder of the layer shows another one of the machine. */
-function completeMoves(
-  plan: Folder,
-  { upper: path, at }: WrittenLayer,
-  lower: Folder,
-  marks: LayerMarks,
-): void {
-  using workspace = plan.openBelow(parentPath(path));
-  using upper = plan.openBelow(path);
+function completeMoves({ folder, at }: WrittenLayer, upper: Folder, lower: Folder, marks: LayerMarks): void {
+  using workspace = Folder.open(folder);
   completeMovedFolders({ workspace, upper, lower, marks, scope: { root: at } });
 }
 

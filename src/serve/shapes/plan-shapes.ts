@@ -196,6 +196,7 @@ const outsidePlace = z.strictObject({
 export const scratchShape = z
   .strictObject({
     planId: z.string(),
+    lost: z.string().optional(),
     places: z.array(outsidePlace),
     files: z.array(
       z.strictObject({

@@ -68,7 +68,7 @@ function isRemembered(way: OverlayWay): boolean {
 async function tryWay(way: OverlayWay, stateDir: string): Promise<WayResult> {
   const atOnce = whyNotAtOnce(way);
   if (atOnce === undefined && way === "kernel" && worksInMemory()) return { way, works: true };
-  const reason = atOnce ?? (await withProbeFolder(stateDir, (folder) => whyNotIn(way, folder)));
+  const reason = atOnce ?? (await withProbeFolder(stateDir, way, (folder) => whyNotIn(way, folder)));
   return reason === undefined ? { way, works: true } : { way, works: false, reason };
 }
 

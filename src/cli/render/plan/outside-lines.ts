@@ -31,10 +31,12 @@ export function* scratchLines(
 
 /** Every file outside; caches and temporary folders as a whole, unless `all`. */
 export function* scratchList(
-  { files, places }: ScratchList,
+  { files, places, lost }: ScratchList,
   { all, home }: { readonly all: boolean; readonly home: string | undefined },
 ): Generator<string> {
-  if (files.length === 0) yield "Nothing was written outside of the plan.";
+  if (lost !== undefined)
+    yield `What was written outside of the plan is gone: it was in ${displayPath(lost)}.`;
+  else if (files.length === 0) yield "Nothing was written outside of the plan.";
   const shown = all ? files : files.filter(({ cache }) => cache !== true);
   const folded = all ? [] : places.filter(({ cache }) => cache === true);
   yield* textTable([

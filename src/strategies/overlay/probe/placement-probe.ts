@@ -1,4 +1,4 @@
-import { baseName, parentPath } from "../../../core/paths/byte-path.ts";
+import { baseName, displayPath, parentPath } from "../../../core/paths/byte-path.ts";
 import type { Scope } from "../../../engine/workspace/scope.ts";
 import type { WorkspacePlace } from "../../../engine/workspace/workspace.ts";
 import { failedWith } from "../../../system/calls/errno.ts";
@@ -19,11 +19,18 @@ const PROBE = failpoint("overlay.probe-marks");
  */
 export function whyNoLayers(place: WorkspacePlace, scope: Scope, way: OverlayWay): string | undefined {
   using folder = Folder.open(parentPath(place.path));
-  if (isOnOverlay(folder))
-    return `${folder.path} is on an overlay itself, like the root of a container, which can't hold an upper layer`;
-  if (!takesMarks(folder, way))
-    return `the file system of ${scope.root} does not take the attributes that an overlay needs`;
+  const why = whyNoUpperLayer(folder, way);
+  if (why !== undefined) return why;
   return way === "user-namespace" ? (whyNotMapped(scope) ?? whyNotAlone(scope)) : undefined;
+}
+
+/** Why the file system of a folder can't hold an upper layer, or undefined if it can. */
+export function whyNoUpperLayer(folder: Folder, way: OverlayWay): string | undefined {
+  const path = displayPath(folder.path);
+  if (isOnOverlay(folder))
+    return `${path} is on an overlay itself, like the root of a container, which can't hold an upper layer`;
+  if (takesMarks(folder, way)) return undefined;
+  return `the file system of ${path} does not take the attributes that an overlay needs`;
 }
 
 /** Marks a nameless file, which is gone when it is closed. */

@@ -2213,6 +2213,10 @@ export interface operations {
                     only?: string[];
                     /** @description Files that may land although tools run them by themselves. */
                     allow?: string[];
+                    /** @description Commands that must succeed inside the sandboxes first. */
+                    check?: string[];
+                    /** @description Whether the checks of the configuration run. Default: true. */
+                    checks?: boolean;
                     /** @description Land the commits of a git checkout as one. */
                     squash?: boolean;
                     dryRun?: boolean;

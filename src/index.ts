@@ -29,6 +29,7 @@ export {
   AtomicCommitError,
   type AtomicCommitFailure,
   BusyError,
+  CheckFailedError,
   ConfigError,
   type Conflict,
   DrydockError,
@@ -93,6 +94,7 @@ export type {
 } from "./core/strategy-abilities.ts";
 export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
+export type { CheckResult } from "./core/values/checks.ts";
 export type { LimitName, Limits } from "./core/values/limits.ts";
 export type { ConfigRemedy, Notice } from "./core/values/notice.ts";
 export type {

@@ -19,7 +19,7 @@ import { PlanCheckpoints } from "./plans/checkpoints/plan-checkpoints.ts";
 import { PlanRestores } from "./plans/checkpoints/plan-restores.ts";
 import { PlanDescriptions } from "./plans/describe-plan.ts";
 import { PlanEntries } from "./plans/entries/plan-entries.ts";
-import { Plans } from "./plans/plans.ts";
+import { type PlanChecks, Plans } from "./plans/plans.ts";
 import { SandboxManager } from "./plans/sandbox-manager.ts";
 import { Claims } from "./sandboxes/access/claims.ts";
 import { Operations } from "./sandboxes/access/operations.ts";
@@ -237,8 +237,25 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { PlanScratch } = await import("./plans/scratch/plan-scratch.ts");
     return new PlanScratch({ session, folders, environment });
   };
+  const runs = async () => {
+    const { Runs } = await import("./run/runs.ts");
+    const saveBefore = (plan: PlanRecord, command: string) => planCheckpoints.saveBefore(plan, command);
+    const notice = (notice: Notice) => options.onNotice?.(notice);
+    const parts = { session, sandboxes, uses, folders, cwd, environment };
+    return new Runs({ ...parts, saveBefore, limits: settings.sandbox.limits, notice });
+  };
+  const checks: PlanChecks = {
+    configured: settings.checks,
+    run: async (plan, wanted, digest) => {
+      const { runChecks } = await import("./run/run-checks.ts");
+      const { wayBack } = await import("./plans/checkpoints/way-back.ts");
+      const states = { session, checkpoints: planCheckpoints, restores };
+      const save = async () => await wayBack(states, plan, "the checks");
+      return await runChecks({ session, runs: await runs(), digest, save }, plan, wanted);
+    },
+  };
   const services = {
-    plans: new Plans({ session, creation, joining, commit, closing, descriptions }),
+    plans: new Plans({ session, creation, joining, commit, closing, descriptions, checks }),
     entries: new PlanEntries(session),
     checkpoints: {
       checkpoint: async (plan, checkpointOptions) =>
@@ -263,13 +280,6 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     housekeeping: { session, uses, recovery, undoRetention, closedPlans: new ClosedPlans(session) },
   };
 
-  const runs = async () => {
-    const { Runs } = await import("./run/runs.ts");
-    const saveBefore = (plan: PlanRecord, command: string) => planCheckpoints.saveBefore(plan, command);
-    const notice = (notice: Notice) => options.onNotice?.(notice);
-    const parts = { session, sandboxes, uses, folders, cwd, environment };
-    return new Runs({ ...parts, saveBefore, limits: settings.sandbox.limits, notice });
-  };
   const checkRun = async () =>
     (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
   return { session, registry, register, types, chooser, ...services, runs, checkRun };

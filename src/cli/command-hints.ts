@@ -48,6 +48,8 @@ const HINTS: { readonly [code in ErrorCode]?: Hint } = {
   DIGEST_DIFFERS: "Look at 'drydock plan diff' again and use its digest.",
   SELF_RUNNING:
     "Look at these files. Then allow them with --allow PATTERN or sandbox.allow_self_running, or leave them out with --only.",
+  CHECK_FAILED:
+    "Nothing was changed. Mend the work in the plan and apply again; --no-checks lands it without.",
   RESTARTED: "Look at 'drydock plan diff'; if all is there, use 'drydock plan apply --after-restart'.",
   COMMAND_NOT_STARTED:
     "Nothing was run. If it is about a scratch layer, --strict does without; 'drydock doctor' says more.",

@@ -54,6 +54,7 @@ function concerned(thrown: unknown): readonly string[] {
     ...thrown.selfRunning.map(
       ({ resource, path, tool, why }) => `runs by itself: ${placeOf(resource, path)}: ${tool} ${why}`,
     ),
+    ...checkLines(thrown.check?.output),
     ...thrown.notUndone.map(
       ({ resource, message }) => `not undone: ${displayPath(resource)}: ${oneLine(message)}`,
     ),
@@ -63,3 +64,16 @@ function concerned(thrown: unknown): readonly string[] {
 function conflictLines(conflicts: readonly Conflict[]): readonly string[] {
   return conflicts.map(({ resource, path, why }) => `conflict: ${placeOf(resource, path)}: ${oneLine(why)}`);
 }
+
+/** The end of what a failed check wrote: its last words are what matters. The log has more. */
+function checkLines(output = ""): readonly string[] {
+  const lines = output.trimEnd().split("\n");
+  const shown = lines.slice(-MOST_CHECK_LINES);
+  const left = lines.length - shown.length;
+  return [
+    ...(left > 0 ? [`check: … ${left} lines before this are in 'drydock plan log --json'`] : []),
+    ...shown.filter((line) => line !== "").map((line) => `check: ${oneLine(line)}`),
+  ];
+}
+
+const MOST_CHECK_LINES = 20;

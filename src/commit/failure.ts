@@ -1,5 +1,6 @@
 import {
   AtomicCommitError,
+  CheckFailedError,
   DrydockError,
   hintOf,
   messageOf,
@@ -29,7 +30,11 @@ function notBegun(direction: Direction, cause: unknown): AtomicCommitError {
   const failed = { resource: "", message: messageOf(cause) };
   return new AtomicCommitError(
     `The plan was not ${DONE[direction]}: ${messageOf(cause)}`,
-    { failed, undone: [], notUndone: [], conflicts: [], selfRunning, ...reasonOf(cause) },
+    {
+      ...{ failed, undone: [], notUndone: [], conflicts: [], selfRunning },
+      ...(cause instanceof CheckFailedError && { check: cause.check }),
+      ...reasonOf(cause),
+    },
     { cause, hint: hintOf(cause) ?? "Nothing was changed." },
   );
 }

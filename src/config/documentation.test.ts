@@ -16,14 +16,21 @@ function leaves(schema: JsonSchema, name: string): readonly (readonly [string, u
   const below = keys.flatMap(([key, value]) => leaves(value, name === "" ? key : `${name}.${key}`));
   const named = schema.additionalProperties;
   const ofNames = typeof named === "object" ? leaves(named, `${name}.NAME`) : [];
-  return keys.length > 0 || typeof named === "object" ? [...below, ...ofNames] : [[name, schema.default]];
+  const ofItems = schema.items === undefined ? [] : leaves(schema.items, `${name}[]`).filter(hasKey);
+  const inside = [...below, ...ofNames, ...ofItems];
+  return inside.length > 0 ? inside : [[name, schema.default]];
+}
+
+/** An item that is no map has no keys of its own. */
+function hasKey([name]: readonly [string, unknown]): boolean {
+  return !name.endsWith("[]");
 }
 
 describe("docs/configuration.md", () => {
   const all = leaves(configJsonSchema(), "");
 
   it("has a row for every key, with its default", () => {
-    assert.equal(all.length, 33);
+    assert.equal(all.length, 36);
     for (const [name, value] of all) {
       const row = guide.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
       assert.ok(row !== undefined, `there is no row for ${name}`);

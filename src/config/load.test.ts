@@ -33,6 +33,7 @@ sandbox:
   custom_strategies:
     mine: { module: ./mine.mjs, class: Mine, options: { deep: [1, { a: null }] }, timeout: 90s }
     other: "@scope/package:Other"
+checks: [npm test, { run: npm run lint, name: lint, timeout: 5m }]
 resources:
   app: { location: ./app, type: build-folder, strategy: overlay }
   lib: { location: /srv/lib, parent: app, strategy: auto, from: checkout }
@@ -75,6 +76,10 @@ resource_types:
           },
         ],
       },
+      checks: [
+        { run: "npm test", time: 900_000 },
+        { run: "npm run lint", name: "lint", time: 300_000 },
+      ],
       resources: [
         { name: "app", location: "/home/me/project/app", type: "build-folder", strategy: "overlay" },
         { name: "lib", location: "/srv/lib", parent: "app", strategy: "auto", from: "checkout" },

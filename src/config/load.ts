@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import { ConfigError } from "../core/errors/errors.ts";
 import { displayPath } from "../core/paths/byte-path.ts";
 import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
+import { type Check, DEFAULT_CHECK_MS } from "../core/values/checks.ts";
 import type { Limits } from "../core/values/limits.ts";
 import { copyPlain } from "../core/values/plain-data.ts";
 import { parseDuration } from "./duration.ts";
@@ -114,6 +115,7 @@ function configFrom(file: string, values: ConfigValues, placeOf: PlaceOf): Confi
   return {
     file,
     sandbox: sandboxFrom(values, folder, placeOf),
+    checks: values.checks.map(checkFrom),
     resources: Object.entries(values.resources).map(([name, declared]) =>
       resourceFrom(name, declared, folder),
     ),
@@ -156,6 +158,12 @@ function sandboxFrom(config: ConfigValues, folder: string, placeOf: PlaceOf): Sa
       ),
     ],
   };
+}
+
+function checkFrom(check: ConfigValues["checks"][number]): Check {
+  if (typeof check === "string") return { run: check, time: DEFAULT_CHECK_MS };
+  const { run, name, timeout } = check;
+  return { run, ...(name !== undefined && { name }), time: parseDuration(timeout) };
 }
 
 function limitsFrom({ processes, memory, scratch, time }: ConfigValues["sandbox"]["limits"]): Limits {

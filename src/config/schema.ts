@@ -2,6 +2,7 @@ import * as z from "zod";
 import { BUILT_IN_RESOURCE_TYPES } from "../core/resource/resource.ts";
 import { RESOURCE_CAPABILITIES } from "../core/resource/resource-types.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
+import { DEFAULT_CHECK_MS } from "../core/values/checks.ts";
 import { DURATION_PATTERN, formatDuration } from "./duration.ts";
 import { INLINE_STRATEGY_PATTERN } from "./inline-strategies.ts";
 import { flag, freeNames, named, oneOf, section } from "./schema-parts.ts";
@@ -50,6 +51,7 @@ export function configSchema(declared?: DeclaredNames) {
   return z.strictObject(
     {
       sandbox: sandboxSection(strategy),
+      checks: checksSection(),
       resources: resourcesSection(strategy, resourceType, oneOf([], declared?.resources)),
       resource_types: resourceTypesSection(strategy, resourceType),
     },
@@ -155,6 +157,31 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
       example: { my_strategy: { module: "./my-strategy.mjs", class: "MyStrategy" } },
     }),
   }).describe("How sandboxes are made, kept and removed.");
+}
+
+function checksSection() {
+  const run = z.string("must be text").min(1, "must be a command");
+  const check = z.union([
+    run,
+    z.strictObject(
+      {
+        run: run.meta({ description: "The command, as a shell takes it.", examples: ["npm test"] }),
+        name: z
+          .string("must be text")
+          .min(1, "must be a name")
+          .optional()
+          .meta({ description: "Its name in messages and in the log.", examples: ["tests"] }),
+        timeout: timeLimit(DEFAULT_CHECK_MS, "How long it may run"),
+      },
+      "must be a command, or { run, name, timeout }",
+    ),
+  ]);
+  return z
+    .array(check, "must be a list")
+    .default([])
+    .describe(
+      "Commands that must succeed inside the sandboxes before a plan lands, in this order: each as a shell takes it, or { run, name, timeout }. What they write does not land.",
+    );
 }
 
 function timeLimit(milliseconds: number, meaning: string) {

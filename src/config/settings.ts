@@ -1,6 +1,7 @@
 import type { PlainData } from "../core/resource/resource.ts";
 import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy-policies.ts";
+import type { Check } from "../core/values/checks.ts";
 import type { Limits } from "../core/values/limits.ts";
 
 /**
@@ -103,6 +104,8 @@ export interface DeclaredResource {
 /** All settings. */
 export interface Settings {
   readonly sandbox: SandboxSettings;
+  /** Run in this order before every landing. */
+  readonly checks: readonly Check[];
   readonly resources: readonly DeclaredResource[];
   readonly resourceTypes: readonly ResourceTypeDefinition[];
 }
@@ -129,6 +132,7 @@ export const DEFAULT_SETTINGS: Settings = {
     limits: {},
     customStrategies: [],
   },
+  checks: [],
   resources: [],
   resourceTypes: [],
 };

@@ -96,6 +96,8 @@ const applyOptions = fields<ApplyOptions & CallOptions>({
   approved: optional(truth),
   only: optional(list(path)),
   allow: optional(list(text)),
+  check: optional(list(text)),
+  checks: optional(truth),
   dryRun: optional(truth),
   squash: optional(truth),
   allowIrreversible: optional(truth),

@@ -218,6 +218,13 @@ export interface ApplyOptions {
    * each, in addition to those that the configuration allows.
    */
   readonly allow?: readonly string[];
+  /**
+   * Commands that must succeed inside the sandboxes first, each as a shell takes it, in addition to `checks:`
+   * of the configuration. What they write does not land.
+   */
+  readonly check?: readonly string[];
+  /** Whether the checks of the configuration run. Default: yes. */
+  readonly checks?: boolean;
   /** Do everything up to the decision, then take it back. */
   readonly dryRun?: boolean;
   readonly allowIrreversible?: boolean;

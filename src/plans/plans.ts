@@ -1,9 +1,11 @@
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
+import { failingAsOne } from "../commit/failure.ts";
 import { type Change, DiffCount } from "../core/change.ts";
 import { PlanStateError, UsageError } from "../core/errors/errors.ts";
 import { baseName, joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
-import { boundariesOf, type PlanRecord } from "../core/plan.ts";
+import { boundariesOf, movePlan, type PlanRecord } from "../core/plan.ts";
+import { type Check, DEFAULT_CHECK_MS } from "../core/values/checks.ts";
 import { onlyReads, type StatementResult } from "../core/values/query.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
@@ -65,6 +67,18 @@ export interface PlansParts {
   readonly commit: AtomicCommit;
   readonly closing: PlanClosing;
   readonly descriptions: PlanDescriptions;
+  readonly checks: PlanChecks;
+}
+
+/** The checks before a landing. */
+export interface PlanChecks {
+  /** Those of the config. */
+  readonly configured: readonly Check[];
+  /**
+   * Runs checks inside the sandboxes of a plan and takes back what they write there. Returns the digest of
+   * what passed. `digest` gives that of what would land now.
+   */
+  run(plan: PlanRecord, checks: readonly Check[], digest: () => Promise<string>): Promise<string>;
 }
 
 /**
@@ -238,10 +252,13 @@ export class Plans {
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
     const approval = options.approved === true ? await this.approval(found.id) : undefined;
-    const { digest, approved, only, allow: given = [], ...rest } = options;
-    const allow = [...given, ...(approval?.allow ?? [])];
+    const { digest: given, approved, only, check: _, checks: __, ...rest } = options;
+    const allow = [...(options.allow ?? []), ...(approval?.allow ?? [])];
+    const passed = await failingAsOne("commit", () => this.#check(found, { ...options, allow }, approval));
+    const digest = given ?? passed;
     const isReviewed = digest !== undefined || approved === true || hasUnwritable(found);
-    const review = isReviewed && { review: () => this.#review(found, { ...options, allow }, approval) };
+    const wanted = { ...options, allow, ...(digest !== undefined && { digest }) };
+    const review = isReviewed && { review: () => this.#review(found, wanted, approval) };
     const choose = only !== undefined && {
       choose: async () => choosePaths(found, (await this.#changes(found)).changes, only),
     };
@@ -278,6 +295,25 @@ export class Plans {
   /** The last approval of the plan. It is void once a diff gives another digest. */
   async approval(plan: string | undefined): Promise<Approval | undefined> {
     return await lastApproval(this.#parts.session, (await this.#find(plan)).id);
+  }
+
+  /** Runs the checks, if there are any. Returns the digest of what passed: nothing else may land. */
+  async #check(plan: PlanRecord, options: ApplyOptions, approval?: Approval): Promise<string | undefined> {
+    const { checks, session } = this.#parts;
+    const given = (options.check ?? []).map((run) => ({ run, time: DEFAULT_CHECK_MS }));
+    const all = [...(options.checks === false ? [] : checks.configured), ...given];
+    if (all.length === 0) return undefined;
+    // What would be refused in any case is refused before the checks take their time.
+    movePlan(plan, "applying");
+    session.sandboxes.assertUnused(plan);
+    await this.#review(plan, options, approval);
+    return await checks.run(plan, all, async () => await this.#digest(plan));
+  }
+
+  async #digest(plan: PlanRecord): Promise<string> {
+    const digest = new ChangesDigest();
+    await eachChange(plan, this.#parts.session.sandboxes, [], (change) => digest.add(change));
+    return digest.end();
   }
 
   /**

@@ -250,5 +250,5 @@ export function assertRefused(ended: Ended, status: number, wrong: RegExp, hint 
   assert.match(first, wrong);
   assert.match(second, /^ {2}hint: \S/);
   assert.match(second, hint);
-  for (const other of others) assert.match(other, /^ {2}(?:conflict|not undone): /);
+  for (const other of others) assert.match(other, /^ {2}(?:conflict|not undone|check): /);
 }

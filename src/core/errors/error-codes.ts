@@ -51,6 +51,7 @@ export const ERROR_CODES = [
   "PART_OF_FOLDER",
   "IRREVERSIBLE",
   "NOT_APPROVED",
+  "CHECK_FAILED",
   "PASSWORD_IN_THE_CLEAR",
   "CONFIG",
   "NO_CONFIG",
@@ -150,6 +151,8 @@ const HINTS: { readonly [code in ErrorCode]?: string } = {
   DIGEST_DIFFERS: "Look at `diff` again, and use its digest.",
   SELF_RUNNING:
     "Look at these files. Then allow them by `allow` or sandbox.allow_self_running, or leave them out by `only`.",
+  CHECK_FAILED:
+    "Nothing was changed. Look at the output of the check in `details`, mend the work, and apply again.",
   RESTARTED: "Look at `diff`; if all is there, apply with `afterRestart`.",
   COMMAND_NOT_STARTED: "Nothing was run; `doctor` says more. The sandbox can be worked on at `path`.",
   NOT_CONFINED:

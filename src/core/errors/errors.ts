@@ -9,6 +9,7 @@
  */
 
 import type { SelfRunningFile } from "../self-running/self-running-rules.ts";
+import type { CheckResult } from "../values/checks.ts";
 import { type Errno, type ErrorCode, hintOfCode } from "./error-codes.ts";
 
 /** The options of every error of ours. */
@@ -296,6 +297,27 @@ export class SelfRunningError extends DrydockError {
   }
 }
 
+/** A check before a landing failed. Nothing was changed. */
+export class CheckFailedError extends DrydockError {
+  readonly check: CheckResult;
+
+  constructor(check: CheckResult) {
+    const { exitCode, signal, limit } = check;
+    const how =
+      limit !== undefined
+        ? `was ended because it met its limit of ${limit}`
+        : signal !== undefined
+          ? `was ended by ${signal}`
+          : `failed with exit code ${exitCode}`;
+    super("CHECK_FAILED", `The check '${check.check}' ${how}.`);
+    this.check = check;
+  }
+
+  override get details(): ErrorDetails {
+    return { ...super.details, check: this.check };
+  }
+}
+
 /** A message about one participant. */
 export interface ParticipantReport {
   readonly resource: string;
@@ -312,6 +334,8 @@ export interface AtomicCommitFailure {
   readonly conflicts: readonly Conflict[];
   /** Files that land only with the user's word, which was not given. */
   readonly selfRunning?: readonly SelfRunningFile[];
+  /** The check that failed. */
+  readonly check?: CheckResult;
   /** For an undo: plans that landed in the same originals later, the latest first. */
   readonly later?: readonly { readonly planId: string; readonly name: string }[];
   /** The code of the error that stopped the commit, if it is one of ours. */
@@ -340,6 +364,8 @@ export class AtomicCommitError extends DrydockError {
   readonly notUndone: readonly ParticipantReport[];
   readonly conflicts: readonly Conflict[];
   readonly selfRunning: readonly SelfRunningFile[];
+  /** The check that failed. */
+  readonly check?: CheckResult;
   /** For an undo: plans that landed in the same originals later, the latest first. */
   readonly later: readonly { readonly planId: string; readonly name: string }[];
   /** The code of `cause`, if that is an error of ours. */
@@ -354,16 +380,18 @@ export class AtomicCommitError extends DrydockError {
     this.conflicts = failure.conflicts;
     this.selfRunning = failure.selfRunning ?? [];
     this.later = failure.later ?? [];
+    if (failure.check !== undefined) this.check = failure.check;
     if (failure.reason !== undefined) this.reason = failure.reason;
     if (failure.pending !== undefined) this.pending = failure.pending;
   }
 
   override get details(): ErrorDetails {
-    const { failed, undone, notUndone, conflicts, selfRunning, later, reason, pending } = this;
+    const { failed, undone, notUndone, conflicts, selfRunning, check, later, reason, pending } = this;
     const found = {
       ...(reason && { reason }),
       ...(pending && { pending }),
       ...(selfRunning.length > 0 && { selfRunning }),
+      ...(check && { check }),
       ...(later.length > 0 && { later }),
     };
     return { ...super.details, failed, undone, notUndone, conflicts, ...found };

@@ -1,3 +1,4 @@
+import type { CheckResult } from "./checks.ts";
 import type { LimitName } from "./limits.ts";
 
 /** A part of a plan, and what there is to say about it. */
@@ -54,6 +55,8 @@ export type EventDetails = {
   "review asked": { readonly digest: string; readonly message?: string };
   /** A person approved exactly what has this digest. */
   approved: { readonly digest: string; readonly via: string; readonly allow: readonly string[] };
+  /** A check has ended, before a landing of what has this digest. */
+  checked: CheckResult & { readonly digest: string };
   applied: EndedTransaction;
   "not applied": FailedTransaction;
   "part applied": EndedTransaction;

@@ -20,6 +20,8 @@ export const LANDING_OPERATIONS = [
       approved: yes.describe("Land only exactly what was approved."),
       only: texts.exactOptional().describe("Land only these paths, [RESOURCE:]PATTERN each."),
       allow: texts.exactOptional().describe("Files that may land although tools run them by themselves."),
+      check: texts.exactOptional().describe("Commands that must succeed inside the sandboxes first."),
+      checks: yes.describe("Whether the checks of the configuration run. Default: true."),
       squash: yes.describe("Land the commits of a git checkout as one."),
       dryRun: yes,
       allowIrreversible: yes,

@@ -31,12 +31,16 @@ function byWhom({ actor, pid }: PlanLogEntry): string {
 
 /** The facts of a step. Names of facts that say nothing are omitted. */
 function detailsOf({ details }: PlanLogEntry): string {
-  const told = Object.entries<PlainData>({ ...details }).filter(([name]) => !UNTOLD.includes(name));
-  const facts = told.map(([name, value]) => {
+  const facts: { readonly [name: string]: PlainData } = { ...details };
+  const told = Object.entries(facts).filter(
+    // A check without a name is called by its command.
+    ([name, value]) => !UNTOLD.includes(name) && !(name === "command" && value === facts["check"]),
+  );
+  const texts = told.map(([name, value]) => {
     const text = typeof value === "string" ? value : (reportsIn(value) ?? JSON.stringify(value));
     return BARE.includes(name) ? text : `${LABELS[name] ?? name} ${text}`;
   });
-  return oneLine(facts.join(", "));
+  return oneLine(texts.join(", "));
 }
 
 /** The reports about several resources, each with its places. */
@@ -53,6 +57,15 @@ function reportsIn(value: PlainData): string | undefined {
 }
 
 /** Facts that only programs need. */
-const UNTOLD: readonly string[] = ["exec", "durationMs"];
-const BARE: readonly string[] = ["resources", "name", "command", "checkpoint", "digest", "message", "label"];
+const UNTOLD: readonly string[] = ["exec", "durationMs", "output"];
+const BARE: readonly string[] = [
+  "resources",
+  "name",
+  "command",
+  "checkpoint",
+  "digest",
+  "message",
+  "label",
+  "check",
+];
 const LABELS: { readonly [name: string]: string } = { exitCode: "exit code", before: "before" };

@@ -411,6 +411,144 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/plans/{plan}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was said about the plan: the verdict and the comments */
+        get: operations["showReview"];
+        put?: never;
+        /** Ask a person to review exactly what would land now */
+        post: operations["requestReview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/review/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A page of what would change, with the digest and the votes of each change */
+        get: operations["reviewChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/review/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The content of a file before or after its change, or a range of it */
+        get: operations["readChange"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/review/votes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve or reject changes, folders or resources, or take that back */
+        post: operations["voteOnChanges"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/review/looks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Record that the user has looked at changes */
+        post: operations["lookAtChanges"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/review/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say something about a line, a change or the plan */
+        post: operations["commentOnPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/review/comments/{comment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Say a comment in other words, or settle it */
+        put: operations["editComment"];
+        post?: never;
+        /** Remove a comment */
+        delete: operations["removeComment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/review/changes-asked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Record that the user wants other changes than those with this digest */
+        post: operations["askForChanges"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plans/{plan}/apply": {
         parameters: {
             query?: never;
@@ -439,23 +577,6 @@ export interface paths {
         put?: never;
         /** Take the last landing back, as a whole or not at all */
         post: operations["undoPlan"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/plans/{plan}/review": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ask a person to review exactly what would land now */
-        post: operations["requestReview"];
         delete?: never;
         options?: never;
         head?: never;
@@ -946,6 +1067,133 @@ export interface components {
             automatic: boolean;
             before?: string;
             bytes: number;
+        };
+        Review: {
+            planId: string;
+            asked?: {
+                digest: string;
+                message?: string;
+                actor: string;
+                at: string;
+            };
+            /** @description Void once a diff gives another digest. */
+            verdict?: components["schemas"]["Verdict"];
+            comments: components["schemas"]["Comment"][];
+        };
+        Verdict: {
+            /** @enum {string} */
+            verdict: "approved" | "changes asked";
+            digest: string;
+            message?: string;
+            via: string;
+            actor: string;
+            at: string;
+        };
+        Comment: {
+            id: string;
+            text: string;
+            resource?: string;
+            path?: string;
+            /** @enum {string} */
+            side?: "before" | "after";
+            line?: number;
+            digest?: string;
+            actor: string;
+            at: string;
+            via: string;
+            editedAt?: string;
+            resolved?: {
+                actor: string;
+                at: string;
+            };
+        };
+        ReviewPage: {
+            planId: string;
+            digest: string;
+            stats: {
+                added: number;
+                modified: number;
+                deleted: number;
+                renamed?: number;
+                insertions: number;
+                deletions: number;
+            };
+            changes: components["schemas"]["ReviewedChange"][];
+            /** @description The additions among all changes that are renames, with the deletion at the old path. */
+            renames: {
+                resource: string;
+                from: string;
+                to: string;
+                /** @enum {string} */
+                kind: "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "row" | "table" | "object";
+                entries?: number;
+            }[];
+            selfRunning: {
+                resource: string;
+                path: string;
+                /** @enum {string} */
+                operation: "added" | "modified" | "deleted" | "typechanged";
+                tool: string;
+                why: string;
+                needsWord: boolean;
+            }[];
+            /** @description The cursor of the next page; absent on the last one. */
+            next?: string;
+            votes: {
+                approved: number;
+                rejected: number;
+                partly: number;
+                open: number;
+            };
+            unseen: number;
+        };
+        ReviewedChange: {
+            path: string;
+            /** @enum {string} */
+            operation: "added" | "modified" | "deleted" | "typechanged";
+            /** @enum {string} */
+            kind: "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "row" | "table" | "object";
+            from?: string;
+            before?: {
+                size?: number;
+                mode?: number;
+                uid?: number;
+                gid?: number;
+                mtime?: string;
+                target?: string;
+                object?: string;
+                digest?: string;
+                xattrs?: string;
+            };
+            after?: {
+                size?: number;
+                mode?: number;
+                uid?: number;
+                gid?: number;
+                mtime?: string;
+                target?: string;
+                object?: string;
+                digest?: string;
+                xattrs?: string;
+            };
+            binary?: boolean;
+            statement?: string;
+            note?: string;
+            rows?: number;
+            warnings?: string[];
+            insertions?: number;
+            deletions?: number;
+            resource: string;
+            /** @description Of this change alone. A vote binds to it. */
+            digest: string;
+            /** @enum {string} */
+            vote?: "approved" | "rejected";
+            /** @description Votes on single hunks, by their id. */
+            hunks?: {
+                [key: string]: "approved" | "rejected";
+            };
+            /** @description Whether the user has looked at it as it is now. */
+            seen: boolean;
         };
         Landing: {
             planId: string;
@@ -2190,6 +2438,367 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    showReview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Review"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    requestReview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    message?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        planId: string;
+                        digest: string;
+                        stats: {
+                            added: number;
+                            modified: number;
+                            deleted: number;
+                            renamed?: number;
+                            insertions: number;
+                            deletions: number;
+                        };
+                        approval?: components["schemas"]["Approval"];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    reviewChanges: {
+        parameters: {
+            query?: {
+                /** @description Only changes at or below these paths. */
+                paths?: string[];
+                /** @description The next of an earlier page. */
+                cursor?: string;
+                /** @description The most changes of a page. Default: 1,000. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    readChange: {
+        parameters: {
+            query: {
+                /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                resource?: string;
+                /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                path: string;
+                side: "before" | "after";
+                /** @description The digest of that side, as the change has it; refuses others. */
+                digest?: string;
+            };
+            header?: {
+                /** @description One range of bytes: bytes=FIRST-LAST. */
+                Range?: string;
+            };
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            /** @description The range */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    voteOnChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    vote: "approved" | "rejected" | "none";
+                    targets: {
+                        /** @description Default: all resources. */
+                        resource?: string;
+                        /** @description Without a digest: everything at or below it. Default: '.'. */
+                        path?: string;
+                        /** @description The digest of a change, as reviewChanges gives it. */
+                        digest?: string;
+                        /** @description The id of one hunk of the change with this digest. */
+                        hunk?: string;
+                    }[];
+                    /** @description The digest of the whole diff; needed by targets without one of their own. */
+                    digest?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        planId: string;
+                        changes: number;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    lookAtChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    targets: {
+                        /** @description Default: all resources. */
+                        resource?: string;
+                        /** @description Without a digest: everything at or below it. Default: '.'. */
+                        path?: string;
+                        /** @description The digest of a change, as reviewChanges gives it. */
+                        digest?: string;
+                        /** @description The id of one hunk of the change with this digest. */
+                        hunk?: string;
+                    }[];
+                    /** @description The digest of the whole diff; needed by targets without one of their own. */
+                    digest?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        planId: string;
+                        changes: number;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    commentOnPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    text: string;
+                    resource?: string;
+                    path?: string;
+                    /**
+                     * @description The side that the line is counted on. Default: after.
+                     * @enum {string}
+                     */
+                    side?: "before" | "after";
+                    line?: number;
+                    /** @description The digest of a change, as reviewChanges gives it. */
+                    digest?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+                comment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    text?: string;
+                    resolved?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    removeComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+                comment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        removed: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    askForChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    digest: string;
+                    message?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verdict"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     applyPlan: {
         parameters: {
             query?: never;
@@ -2261,48 +2870,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Landing"];
-                };
-            };
-            default: components["responses"]["Problem"];
-        };
-    };
-    requestReview: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The plan: its id, the beginning of its id, or its name. */
-                plan: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": {
-                    message?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        planId: string;
-                        digest: string;
-                        stats: {
-                            added: number;
-                            modified: number;
-                            deleted: number;
-                            renamed?: number;
-                            insertions: number;
-                            deletions: number;
-                        };
-                        approval?: components["schemas"]["Approval"];
-                    };
                 };
             };
             default: components["responses"]["Problem"];

@@ -121,7 +121,7 @@ export type {
   StrategyView,
 } from "./library/drydock.ts";
 export { openDrydock } from "./library/open-drydock.ts";
-export type { Plan, PlanSweeps, Plans, ResourceHandle } from "./library/plan.ts";
+export type { Plan, PlanSweeps, Plans, ResourceHandle, Review } from "./library/plan.ts";
 export type {
   Content,
   RunOptions,
@@ -164,6 +164,25 @@ export type {
   ReviewRequestOptions,
   SelfRunningChange,
 } from "./plans/plan-views.ts";
+export type { ChangeSidePlace } from "./plans/review/change-content.ts";
+export type {
+  ChangeSide,
+  ChangesAskedRequest,
+  CommentEdit,
+  CommentPlace,
+  CommentRequest,
+  PlanReview,
+  ReviewComment,
+  ReviewedChange,
+  ReviewPage,
+  ReviewTarget,
+  ReviewTargets,
+  ReviewVerdict,
+  TargetCount,
+  Vote,
+  VoteCount,
+  VoteRequest,
+} from "./plans/review/review-views.ts";
 export type { ScratchList } from "./plans/scratch/plan-scratch.ts";
 export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/capture.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";

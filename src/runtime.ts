@@ -82,6 +82,8 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       plans: parts.plans,
       entries: parts.entries,
       checkpoints: parts.checkpoints,
+      reviews: async () =>
+        new (await import("./plans/review/plan-reviews.ts")).PlanReviews(parts.session, parts.plans),
       scratch: parts.scratch,
       cleanup: parts.cleanup,
       sandboxes: parts.manager,

@@ -11,6 +11,7 @@ import type { DoctorReport } from "./plans/doctor.ts";
 import type { PlanEntries } from "./plans/entries/plan-entries.ts";
 import type { EventsOptions, PlanLog } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";
+import type { PlanReviews } from "./plans/review/plan-reviews.ts";
 import type { SandboxManager } from "./plans/sandbox-manager.ts";
 import type { PlanScratch } from "./plans/scratch/plan-scratch.ts";
 import type { CaptureRequest, CaptureResult } from "./run/capture.ts";
@@ -70,6 +71,8 @@ export interface Services {
   /** Single entries of sandboxes. */
   readonly entries: PlanEntries;
   readonly checkpoints: Pick<CheckpointService, keyof CheckpointService>;
+  /** What persons say about changes before they land. Loaded when it is used. */
+  reviews(): Promise<PlanReviews>;
   /** What commands wrote outside of the resources of their plan. */
   readonly scratch: Pick<PlanScratch, keyof PlanScratch>;
   readonly cleanup: Pick<CleanupService, keyof CleanupService>;

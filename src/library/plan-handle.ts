@@ -2,6 +2,7 @@ import type { Services } from "../services.ts";
 import { callsOf } from "./calls.ts";
 import type { Plan, ResourceHandle } from "./plan.ts";
 import { checkedPlan, checkedResource, checkedSweeps } from "./public-arguments.ts";
+import { reviewHandle } from "./review-handle.ts";
 import { workspaceHandle } from "./workspace-handle.ts";
 
 /** The handle of a plan. Each call goes to the services, for this plan. */
@@ -44,6 +45,7 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     },
     settle: async (how) => await services.settle(id, how),
     abandon: async () => await services.abandon(id),
+    review: reviewHandle(services, id),
     sandboxes: checkedSweeps({
       rollback: async () => await sandboxes.rollbackAll(id),
       remove: async () => await sandboxes.cleanupAll(id),

@@ -4,6 +4,7 @@ import type { Change } from "../core/change.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { PlanEvent } from "../core/values/plan-events.ts";
 import type { StatementResult } from "../core/values/query.ts";
+import type { DiffPageOptions } from "../plans/diff-page.ts";
 import type {
   AddOptions,
   ApplyOptions,
@@ -25,6 +26,19 @@ import type {
   ReviewRequest,
   ReviewRequestOptions,
 } from "../plans/plan-views.ts";
+import type { ChangeSidePlace } from "../plans/review/change-content.ts";
+import type {
+  ChangesAskedRequest,
+  CommentEdit,
+  CommentRequest,
+  PlanReview,
+  ReviewComment,
+  ReviewPage,
+  ReviewTargets,
+  ReviewVerdict,
+  TargetCount,
+  VoteRequest,
+} from "../plans/review/review-views.ts";
 import type { ScratchList } from "../plans/scratch/plan-scratch.ts";
 import type { CaptureRequest, CaptureResult } from "../run/capture.ts";
 import type { ExecRequest, ExecResult } from "../run/exec.ts";
@@ -145,8 +159,38 @@ export interface Plan extends ResourceHandle {
   /** Ends the plan as it is by a person's word, and reports what may remain of it. */
   abandon(): Promise<AbandonReport>;
 
+  /** What persons say about the changes before they land. */
+  readonly review: Review;
   /** Operations on each sandbox of the plan. */
   readonly sandboxes: PlanSweeps;
+}
+
+/**
+ * The review of a plan. Everything that is said is an entry of its history: it reaches every process by
+ * `events`, and stays when the plan is over. Votes, looks and verdicts are the word of a person: record them
+ * only when one gave it.
+ */
+export interface Review {
+  /** The verdict and the comments. */
+  show(): Promise<PlanReview>;
+  /** A page of the changes, each with its digest, its votes, and whether this user has seen it. */
+  changes(options?: DiffPageOptions & CallOptions): Promise<ReviewPage>;
+  /** The content of a file before or after its change. */
+  content(place: ChangeSidePlace): Promise<Uint8Array>;
+  /**
+   * Approves or rejects changes, or takes that back. A vote counts as long as the change has its digest; a
+   * folder or resource stands for the changes that are in it now.
+   */
+  vote(request: VoteRequest): Promise<TargetCount>;
+  /** Records that this user has looked at changes. */
+  look(request: ReviewTargets): Promise<TargetCount>;
+  /** Says something about a line, a change, or the plan. */
+  comment(request: CommentRequest): Promise<ReviewComment>;
+  /** Says a comment in other words, or settles it. */
+  editComment(comment: string, edit: CommentEdit): Promise<ReviewComment>;
+  removeComment(comment: string): Promise<void>;
+  /** Records that a person wants other changes than those with this digest. */
+  askForChanges(request: ChangesAskedRequest): Promise<ReviewVerdict>;
 }
 
 /** Each operation goes on after a failure, and lists its failures. */

@@ -15,7 +15,6 @@ import {
   truth,
 } from "../core/values/arguments.ts";
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
-import type { DiffPageOptions } from "../plans/diff-page.ts";
 import type { ListOptions, ReadRange } from "../plans/entries/entry-views.ts";
 import type {
   AddOptions,
@@ -38,6 +37,7 @@ import type { SpawnRequest } from "../run/spawn.ts";
 import type { CheckRequest } from "../testing/check.ts";
 import type { CallOptions } from "./call-options.ts";
 import { callFields, callOptions, captureFields, execFields, spawnFields } from "./command-arguments.ts";
+import { diffFields, diffPageOptions } from "./diff-arguments.ts";
 import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
 import type { Content, RunOptions, SpawnOptions, Workspace } from "./workspace.ts";
@@ -86,7 +86,6 @@ const decider: Reader<RunRequest["decide"]> = (value, at) => {
   };
 };
 
-const diffFields = { paths: optional(list(path)), allow: optional(list(text)) };
 const onChange = optional(callback<NonNullable<DiffOptions["onChange"]>>());
 const onDiff = optional(callback<NonNullable<PatchOptions["onDiff"]>>());
 const applyOptions = fields<ApplyOptions & CallOptions>({
@@ -221,19 +220,7 @@ const workspaceMethods: CheckedMethods<Workspace> = {
   sql: [["script", text], callOptions],
   checkpoint: planMethods.checkpoint,
   restore: planMethods.restore,
-  diff: [
-    [
-      "options",
-      optional(
-        fields<DiffPageOptions & CallOptions>({
-          ...diffFields,
-          ...callFields,
-          cursor: optional(text),
-          limit: optional(amount),
-        }),
-      ),
-    ],
-  ],
+  diff: [["options", optional(diffPageOptions)]],
   close: [],
 };
 

@@ -18,18 +18,21 @@ export interface DiffPage extends PlanDiff {
   readonly next?: string;
 }
 
-/** A page of what the plan would change. */
+/** A page of what the plan would change. `take` gets every change, and whether it is on the page. */
 export async function diffPage(
   plans: Pick<Plans, "diff">,
   plan: string | undefined,
   { cursor, limit = PAGE, ...options }: DiffPageOptions,
+  take?: (change: PlanChange, isShown: boolean) => void,
 ): Promise<DiffPage> {
   const [, digest, offset = "0"] = /^(\S+) (\d+)$/.exec(cursor ?? "") ?? [];
   const [from, to] = [Number(offset), Number(offset) + limit];
   const changes: PlanChange[] = [];
   let count = 0;
   const onChange = (change: PlanChange) => {
-    if (count >= from && count < to) changes.push(change);
+    const isShown = count >= from && count < to;
+    if (isShown) changes.push(change);
+    take?.(change, isShown);
     count += 1;
   };
   const diff = await plans.diff(plan, { ...options, onChange });

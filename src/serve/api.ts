@@ -6,6 +6,7 @@ import { FILE_OPERATIONS } from "./operations/files.ts";
 import { LANDING_OPERATIONS } from "./operations/landing.ts";
 import { MACHINE_OPERATIONS } from "./operations/machine.ts";
 import { PLAN_OPERATIONS } from "./operations/plans.ts";
+import { REVIEW_OPERATIONS } from "./operations/reviews.ts";
 
 /** Where the operations are. A change that breaks clients would get another number. */
 export const BASE = "/v1";
@@ -16,6 +17,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...FILE_OPERATIONS,
   ...COMMAND_OPERATIONS,
   ...CHANGE_OPERATIONS,
+  ...REVIEW_OPERATIONS,
   ...LANDING_OPERATIONS,
   ...EVENT_OPERATIONS,
   ...MACHINE_OPERATIONS,

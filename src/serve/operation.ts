@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { UsageError } from "../core/errors/errors.ts";
 import type { Services } from "../services.ts";
 import type { ServedCommands } from "./served-commands.ts";
 import { nothing } from "./shapes/parameters.ts";
@@ -128,4 +129,13 @@ function operation(definition: object, answer: Answer): Operation {
   const given = definition as Operation & Partial<Pick<Operation, "parameters" | "query" | "body">>;
   const { parameters = nothing, query = nothing, body } = given;
   return { ...given, parameters, query, body, answer };
+}
+
+/** Refuses what only a person may do, where the server can't know its callers as that. */
+export function assertPerson(mayApprove: boolean): void {
+  if (mayApprove) return;
+  throw new UsageError("This server takes no approvals.", {
+    hint: "Approve at a terminal, or at the server's private socket.",
+    code: "NOT_ALLOWED",
+  });
 }

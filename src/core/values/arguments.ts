@@ -28,6 +28,12 @@ export const truth: Reader<boolean> = (value, at) =>
 export const amount: Reader<number> = (value, at) =>
   typeof value === "number" && value >= 0 ? value : refuse(at, "a number that is not negative", value);
 
+/** A number of a line. */
+export const ordinal: Reader<number> = (value, at) =>
+  typeof value === "number" && Number.isSafeInteger(value) && value > 0
+    ? value
+    : refuse(at, "a whole number from 1", value);
+
 /** The content of a file. */
 export const content: Reader<string | Uint8Array> = (value, at) =>
   typeof value === "string" || isA<Uint8Array>(value, "Uint8Array")

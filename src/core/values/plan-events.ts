@@ -55,6 +55,40 @@ export type EventDetails = {
   "review asked": { readonly digest: string; readonly message?: string };
   /** A person approved exactly what has this digest. */
   approved: { readonly digest: string; readonly via: string; readonly allow: readonly string[] };
+  /** A person wants other changes than those with this digest. */
+  "changes asked": { readonly digest: string; readonly via: string; readonly message?: string };
+  /**
+   * A person approved or rejected some of the changes, or took that back. `of` names what was meant,
+   * `RESOURCE:PATH` each, some of it. `digests` has the digest of each of these changes, 32 bytes each, in
+   * Base64; `hunks` single hunks of changes.
+   */
+  voted: {
+    readonly vote: "approved" | "rejected" | "none";
+    readonly of: readonly string[];
+    readonly changes: number;
+    readonly digests: string;
+    readonly hunks?: readonly { readonly change: string; readonly hunk: string }[];
+    readonly via: string;
+  };
+  /** A person looked at changes that this person had not seen before. `digests` is that of `voted`. */
+  looked: { readonly changes: number; readonly digests: string; readonly via: string };
+  commented: {
+    readonly comment: string;
+    readonly text: string;
+    readonly resource?: string;
+    readonly path?: string;
+    readonly side?: "before" | "after";
+    readonly line?: number;
+    readonly digest?: string;
+    readonly via: string;
+  };
+  "comment edited": {
+    readonly comment: string;
+    readonly text?: string;
+    readonly resolved?: boolean;
+    readonly via: string;
+  };
+  "comment removed": { readonly comment: string; readonly via: string };
   /** A check has ended, before a landing of what has this digest. */
   checked: CheckResult & { readonly digest: string };
   applied: EndedTransaction;

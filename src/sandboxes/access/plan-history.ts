@@ -5,12 +5,13 @@ import type { Store, StoreChange } from "../../store/store.ts";
 export class PlanHistory {
   readonly #store: Store;
   readonly #now: () => Date;
-  readonly #actor: string;
+  /** "name@host" of the user in whose name this process writes. */
+  readonly actor: string;
 
   constructor(store: Store, now: () => Date, actor: string) {
     this.#store = store;
     this.#now = now;
-    this.#actor = actor;
+    this.actor = actor;
   }
 
   /** An entry, to be written together with the change that it describes. */
@@ -22,7 +23,7 @@ export class PlanHistory {
     const record = {
       planId,
       at: this.#now().toISOString(),
-      actor: this.#actor,
+      actor: this.actor,
       pid: process.pid,
       event,
       details,

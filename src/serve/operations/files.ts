@@ -4,7 +4,7 @@ import { displayPath } from "../../core/paths/byte-path.ts";
 import type { Entry } from "../../core/resource/entry.ts";
 import { jsonResults } from "../../database/common/results-json.ts";
 import type { EntryPlace } from "../../plans/entries/entry-views.ts";
-import { byteRange } from "../http/byte-range.ts";
+import { rangeAnswer } from "../http/byte-range.ts";
 import { bytes, type Call, json } from "../operation.ts";
 import { flag, limit, ofPlan, path, resourceName, text } from "../shapes/parameters.ts";
 import { changeShape, entryShape } from "../shapes/plan-shapes.ts";
@@ -24,19 +24,7 @@ export const FILE_OPERATIONS = [
     call: async ({ parameters, query }, call) => {
       const at: EntryPlace = { ...parameters, ...query };
       const { size } = await mustBeThere(at, call);
-      const range = byteRange(call.header("range"), size);
-      const content = call.services.entries.read(at, range ?? { length: size });
-      if (range === undefined)
-        return { headers: { "accept-ranges": "bytes", "content-length": String(size) }, content };
-      const { offset, length } = range;
-      return {
-        status: 206,
-        headers: {
-          "content-range": `bytes ${offset}-${offset + length - 1}/${size}`,
-          "content-length": String(length),
-        },
-        content,
-      };
+      return rangeAnswer(call.header("range"), size, (range) => call.services.entries.read(at, range));
     },
   }),
   json({

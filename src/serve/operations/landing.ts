@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { UsageError } from "../../core/errors/errors.ts";
-import { json } from "../operation.ts";
+import { assertPerson, json } from "../operation.ts";
 import { abandonShape, recoveryShape } from "../shapes/machine-shapes.ts";
 import { nothing, ofPlan, text, texts } from "../shapes/parameters.ts";
 import { applyShape, approvalShape, statsShape } from "../shapes/plan-shapes.ts";
@@ -65,11 +64,7 @@ export const LANDING_OPERATIONS = [
     body: z.strictObject({ digest: text.min(1), allow: texts.exactOptional() }),
     output: approvalShape,
     call: async ({ parameters, body }, { services, mayApprove }) => {
-      if (!mayApprove)
-        throw new UsageError("This server takes no approvals.", {
-          hint: "Approve at a terminal, or at the server's private socket.",
-          code: "NOT_ALLOWED",
-        });
+      assertPerson(mayApprove);
       return await services.plans.approve(parameters.plan, { ...body, via: "api" });
     },
   }),

@@ -57,7 +57,7 @@ function reportsIn(value: PlainData): string | undefined {
 }
 
 /** Facts that only programs need. */
-const UNTOLD: readonly string[] = ["exec", "durationMs", "output"];
+const UNTOLD: readonly string[] = ["exec", "durationMs", "output", "digests", "hunks"];
 const BARE: readonly string[] = [
   "resources",
   "name",

@@ -1,0 +1,204 @@
+import { PlanStateError, UsageError } from "../../core/errors/errors.ts";
+import { isOver, type PlanRecord } from "../../core/plan.ts";
+import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
+import { newId } from "../../system/state/new-id.ts";
+import { type DiffPageOptions, diffPage } from "../diff-page.ts";
+import type { Plans } from "../plans.ts";
+import { type ChangeSidePlace, changeContent } from "./change-content.ts";
+import { changeDigest, packDigests } from "./change-digests.ts";
+import { meantChanges } from "./meant-changes.ts";
+import { ReviewRecord } from "./review-record.ts";
+import type {
+  ChangesAskedRequest,
+  CommentEdit,
+  CommentRequest,
+  PlanReview,
+  ReviewComment,
+  ReviewedChange,
+  ReviewPage,
+  ReviewTarget,
+  ReviewTargets,
+  ReviewVerdict,
+  TargetCount,
+  VoteCount,
+  VoteRequest,
+} from "./review-views.ts";
+
+const LIBRARY = "library";
+/** How many digests one entry of the history holds; a larger vote has several, written together. */
+const MOST_DIGESTS = 20_000;
+/** How many targets an entry names for those who read the log. */
+const MOST_NAMED = 100;
+const MOST_COMMENTS = 1000;
+const LONGEST_TEXT = 10_000;
+
+/**
+ * Reviews: what persons say about the changes of a plan before they land. Everything is an entry of the
+ * plan's history (review-record.ts). No claim is needed, so a review goes on while commands work in the plan.
+ */
+export class PlanReviews {
+  readonly #session: PlanSession;
+  readonly #plans: Pick<Plans, "diff">;
+
+  constructor(session: PlanSession, plans: Pick<Plans, "diff">) {
+    this.#session = session;
+    this.#plans = plans;
+  }
+
+  /** What was said about the plan. */
+  async show(plan: string | undefined): Promise<PlanReview> {
+    const { id } = await this.#session.plans.find(plan);
+    return { planId: id, ...(await this.#record(id)).said };
+  }
+
+  /** A page of the changes, with what was said about each. */
+  async changes(plan: string | undefined, options: DiffPageOptions = {}): Promise<ReviewPage> {
+    const { id } = await this.#session.plans.find(plan);
+    const record = await this.#record(id);
+    const { actor } = this.#session.history;
+    const votes = { approved: 0, rejected: 0, partly: 0, open: 0 };
+    const changes: ReviewedChange[] = [];
+    let unseen = 0;
+    const page = await diffPage(this.#plans, id, options, (change, isShown) => {
+      const digest = changeDigest(change);
+      const said = record.of(digest, actor);
+      votes[countedAs(said)] += 1;
+      if (!said.seen) unseen += 1;
+      if (isShown) changes.push({ ...change, digest, ...said });
+    });
+    return { ...page, changes, votes, unseen };
+  }
+
+  /** The content of a file before or after its change. */
+  async content(plan: string | undefined, place: ChangeSidePlace): Promise<Uint8Array> {
+    const { plans, sandboxes } = this.#session;
+    return await changeContent(await plans.find(plan), sandboxes, place);
+  }
+
+  /** Approves or rejects changes, or takes that back. */
+  async vote(plan: string | undefined, { vote, ...meant }: VoteRequest): Promise<TargetCount> {
+    const found = await this.#reviewable(plan);
+    const { digests, hunks } = await meantChanges(found, this.#session.sandboxes, meant);
+    const { via = LIBRARY, targets } = meant;
+    const of = targets.slice(0, MOST_NAMED).map(nameOf);
+    const { history, store } = this.#session;
+    const entries = inEntries([...digests]).map((some, at) =>
+      history.entry(found.id, "voted", {
+        ...{ vote, of, changes: some.length, digests: packDigests(some), via },
+        ...(at === 0 && hunks.length > 0 && { hunks }),
+      }),
+    );
+    await store.write(entries, "ordered");
+    return { planId: found.id, changes: digests.size + hunks.length };
+  }
+
+  /** Records that this user has looked at changes. */
+  async look(plan: string | undefined, meant: ReviewTargets): Promise<TargetCount> {
+    const found = await this.#reviewable(plan);
+    const { digests } = await meantChanges(found, this.#session.sandboxes, meant);
+    const { history, store } = this.#session;
+    const record = await this.#record(found.id);
+    const fresh = [...digests].filter((digest) => !record.of(digest, history.actor).seen);
+    const { via = LIBRARY } = meant;
+    const entries = inEntries(fresh)
+      .filter(({ length }) => length > 0)
+      .map((some) =>
+        history.entry(found.id, "looked", { changes: some.length, digests: packDigests(some), via }),
+      );
+    if (entries.length > 0) await store.write(entries, "ordered");
+    return { planId: found.id, changes: fresh.length };
+  }
+
+  /** Says something about a line, a change, or the plan. */
+  async comment(
+    plan: string | undefined,
+    { via = LIBRARY, ...said }: CommentRequest,
+  ): Promise<ReviewComment> {
+    const { id: planId } = await this.#session.plans.find(plan);
+    assertText(said.text);
+    if ((await this.#record(planId)).comments.length >= MOST_COMMENTS)
+      throw new UsageError(`The plan has ${MOST_COMMENTS} comments already.`, {
+        hint: "Remove some that are settled.",
+        code: "TOO_LARGE",
+      });
+    const comment = newId();
+    await this.#session.history.note(planId, "commented", { comment, ...said, via });
+    return await this.#comment(planId, comment);
+  }
+
+  /** Says a comment in other words, or settles it. */
+  async editComment(
+    plan: string | undefined,
+    comment: string,
+    { via = LIBRARY, ...edit }: CommentEdit,
+  ): Promise<ReviewComment> {
+    const { id: planId } = await this.#session.plans.find(plan);
+    if (edit.text !== undefined) assertText(edit.text);
+    await this.#comment(planId, comment);
+    await this.#session.history.note(planId, "comment edited", { comment, ...edit, via });
+    return await this.#comment(planId, comment);
+  }
+
+  async removeComment(plan: string | undefined, comment: string, via: string = LIBRARY): Promise<void> {
+    const { id: planId } = await this.#session.plans.find(plan);
+    await this.#comment(planId, comment);
+    await this.#session.history.note(planId, "comment removed", { comment, via });
+  }
+
+  /** Records that a person wants other changes than those of this digest. */
+  async askForChanges(
+    plan: string | undefined,
+    { digest, message, via = LIBRARY }: ChangesAskedRequest,
+  ): Promise<ReviewVerdict> {
+    const { id } = await this.#reviewable(plan);
+    if (message !== undefined) assertText(message);
+    const asked = { digest, via, ...(message !== undefined && { message }) };
+    await this.#session.history.note(id, "changes asked", asked);
+    return (await this.#record(id)).said.verdict as ReviewVerdict;
+  }
+
+  async #record(planId: string): Promise<ReviewRecord> {
+    return new ReviewRecord(await this.#session.store.history(planId));
+  }
+
+  async #comment(planId: string, id: string): Promise<ReviewComment> {
+    const found = (await this.#record(planId)).comment(id);
+    if (found !== undefined) return found;
+    throw new UsageError("The plan has no such comment.", {
+      hint: "It may have been removed.",
+      code: "UNKNOWN_COMMENT",
+    });
+  }
+
+  async #reviewable(plan: string | undefined): Promise<PlanRecord> {
+    const found = await this.#session.plans.find(plan);
+    if (isOver(found)) throw new PlanStateError(found, "open");
+    return found;
+  }
+}
+
+function countedAs({ vote, hunks }: Pick<ReviewedChange, "vote" | "hunks">): keyof VoteCount {
+  const votes = new Set([vote, ...Object.values(hunks ?? {})]);
+  if (votes.size > 1) return "partly";
+  return vote ?? "open";
+}
+
+/** At least one entry, also of nothing. */
+function inEntries(digests: readonly string[]): string[][] {
+  const entries: string[][] = [digests.slice(0, MOST_DIGESTS)];
+  for (let at = MOST_DIGESTS; at < digests.length; at += MOST_DIGESTS)
+    entries.push(digests.slice(at, at + MOST_DIGESTS));
+  return entries;
+}
+
+function nameOf({ resource = "*", path = ".", hunk }: ReviewTarget): string {
+  return `${resource}:${path}${hunk === undefined ? "" : ` (hunk ${hunk})`}`;
+}
+
+function assertText(text: string): void {
+  if (text.trim() !== "" && text.length <= LONGEST_TEXT) return;
+  throw new UsageError(`A comment has between one and ${LONGEST_TEXT} characters.`, {
+    hint: "Write another text.",
+    code: "BAD_ARGUMENT",
+  });
+}

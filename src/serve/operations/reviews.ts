@@ -1,0 +1,152 @@
+import { z } from "zod";
+import { VOTES } from "../../plans/review/review-views.ts";
+import { rangeAnswer } from "../http/byte-range.ts";
+import { assertPerson, bytes, json } from "../operation.ts";
+import { limit, ofPlan, path, paths, resourceName, text } from "../shapes/parameters.ts";
+import {
+  commentPlace,
+  commentShape,
+  countShape,
+  reviewPageShape,
+  reviewShape,
+  targets,
+  verdictShape,
+} from "../shapes/review-shapes.ts";
+
+const API = "api";
+const ofComment = ofPlan.extend({ comment: text.min(1) });
+
+/** Votes, looks, verdicts, and what becomes of comments are the word of a person. */
+export const REVIEW_OPERATIONS = [
+  json({
+    id: "showReview",
+    method: "get",
+    path: "/plans/{plan}/review",
+    summary: "What was said about the plan: the verdict and the comments",
+    parameters: ofPlan,
+    output: reviewShape,
+    call: async ({ parameters }, { services }) => await (await services.reviews()).show(parameters.plan),
+  }),
+  json({
+    id: "reviewChanges",
+    method: "get",
+    path: "/plans/{plan}/review/changes",
+    summary: "A page of what would change, with the digest and the votes of each change",
+    parameters: ofPlan,
+    query: z.strictObject({
+      paths,
+      cursor: text.exactOptional().describe("The next of an earlier page."),
+      limit: limit.describe("The most changes of a page. Default: 1,000."),
+    }),
+    output: reviewPageShape,
+    call: async ({ parameters, query }, { services }) =>
+      await (await services.reviews()).changes(parameters.plan, query),
+  }),
+  bytes({
+    id: "readChange",
+    method: "get",
+    path: "/plans/{plan}/review/content",
+    summary: "The content of a file before or after its change, or a range of it",
+    type: "application/octet-stream",
+    ranges: true,
+    parameters: ofPlan,
+    query: z.strictObject({
+      resource: resourceName,
+      path,
+      side: z.enum(["before", "after"]),
+      digest: text.exactOptional().describe("The digest of that side, as the change has it; refuses others."),
+    }),
+    call: async ({ parameters, query }, { services, header }) => {
+      const content = await (await services.reviews()).content(parameters.plan, query);
+      return rangeAnswer(header("range"), content.length, ({ offset, length }) =>
+        piecesOf(content.subarray(offset, offset + length)),
+      );
+    },
+  }),
+  json({
+    id: "voteOnChanges",
+    method: "post",
+    path: "/plans/{plan}/review/votes",
+    summary: "Approve or reject changes, folders or resources, or take that back",
+    parameters: ofPlan,
+    body: z.strictObject({ vote: z.enum([...VOTES, "none"]), ...targets }),
+    output: countShape,
+    call: async ({ parameters, body }, { services, mayApprove }) => {
+      assertPerson(mayApprove);
+      return await (await services.reviews()).vote(parameters.plan, { ...body, via: API });
+    },
+  }),
+  json({
+    id: "lookAtChanges",
+    method: "post",
+    path: "/plans/{plan}/review/looks",
+    summary: "Record that the user has looked at changes",
+    parameters: ofPlan,
+    body: z.strictObject(targets),
+    output: countShape,
+    call: async ({ parameters, body }, { services, mayApprove }) => {
+      assertPerson(mayApprove);
+      return await (await services.reviews()).look(parameters.plan, { ...body, via: API });
+    },
+  }),
+  json({
+    id: "commentOnPlan",
+    method: "post",
+    path: "/plans/{plan}/review/comments",
+    summary: "Say something about a line, a change or the plan",
+    parameters: ofPlan,
+    body: z.strictObject({ text: text.min(1), ...commentPlace }),
+    output: commentShape,
+    status: 201,
+    call: async ({ parameters, body }, { services, mayApprove }) =>
+      await (await services.reviews()).comment(parameters.plan, {
+        ...body,
+        via: mayApprove ? API : "program",
+      }),
+  }),
+  json({
+    id: "editComment",
+    method: "put",
+    path: "/plans/{plan}/review/comments/{comment}",
+    summary: "Say a comment in other words, or settle it",
+    parameters: ofComment,
+    body: z.strictObject({ text: text.min(1).exactOptional(), resolved: z.boolean().exactOptional() }),
+    output: commentShape,
+    call: async ({ parameters: { plan, comment }, body }, { services, mayApprove }) => {
+      assertPerson(mayApprove);
+      return await (await services.reviews()).editComment(plan, comment, { ...body, via: API });
+    },
+  }),
+  json({
+    id: "removeComment",
+    method: "delete",
+    path: "/plans/{plan}/review/comments/{comment}",
+    summary: "Remove a comment",
+    parameters: ofComment,
+    output: z.strictObject({ removed: z.string() }),
+    call: async ({ parameters: { plan, comment } }, { services, mayApprove }) => {
+      assertPerson(mayApprove);
+      await (await services.reviews()).removeComment(plan, comment, API);
+      return { removed: comment };
+    },
+  }),
+  json({
+    id: "askForChanges",
+    method: "post",
+    path: "/plans/{plan}/review/changes-asked",
+    summary: "Record that the user wants other changes than those with this digest",
+    parameters: ofPlan,
+    body: z.strictObject({ digest: text.min(1), message: text.exactOptional() }),
+    output: verdictShape,
+    call: async ({ parameters, body }, { services, mayApprove }) => {
+      assertPerson(mayApprove);
+      return await (await services.reviews()).askForChanges(parameters.plan, { ...body, via: API });
+    },
+  }),
+];
+
+const PIECE = 1024 * 1024;
+
+async function* piecesOf(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += PIECE) yield content.subarray(at, at + PIECE);
+}

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { VOTES } from "../../plans/review/review-views.ts";
+import { text } from "./parameters.ts";
+import { changeShape, diffShape } from "./plan-shapes.ts";
+
+/** The documents of reviews. */
+
+const digest = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .describe("The digest of a change, as reviewChanges gives it.");
+
+/** Which changes a reviewer means. */
+export const targets = {
+  targets: z
+    .array(
+      z.strictObject({
+        resource: text.exactOptional().describe("Default: all resources."),
+        path: text.exactOptional().describe("Without a digest: everything at or below it. Default: '.'."),
+        digest: digest.exactOptional(),
+        hunk: text.exactOptional().describe("The id of one hunk of the change with this digest."),
+      }),
+    )
+    .min(1)
+    .max(10_000),
+  digest: text
+    .exactOptional()
+    .describe("The digest of the whole diff; needed by targets without one of their own."),
+};
+
+const side = z.enum(["before", "after"]);
+
+/** Where a comment belongs. */
+export const commentPlace = {
+  resource: text.exactOptional(),
+  path: text.exactOptional(),
+  side: side.exactOptional().describe("The side that the line is counted on. Default: after."),
+  line: z.int().min(1).exactOptional(),
+  digest: digest.exactOptional(),
+};
+
+export const commentShape = z
+  .strictObject({
+    id: z.string(),
+    text: z.string(),
+    resource: z.string().optional(),
+    path: z.string().optional(),
+    side: side.optional(),
+    line: z.number().optional(),
+    digest: z.string().optional(),
+    actor: z.string(),
+    at: z.string(),
+    via: z.string(),
+    editedAt: z.string().optional(),
+    resolved: z.strictObject({ actor: z.string(), at: z.string() }).optional(),
+  })
+  .meta({ id: "Comment" });
+
+export const verdictShape = z
+  .strictObject({
+    verdict: z.enum(["approved", "changes asked"]),
+    digest: z.string(),
+    message: z.string().optional(),
+    via: z.string(),
+    actor: z.string(),
+    at: z.string(),
+  })
+  .meta({ id: "Verdict" });
+
+export const reviewShape = z
+  .strictObject({
+    planId: z.string(),
+    asked: z
+      .strictObject({
+        digest: z.string(),
+        message: z.string().optional(),
+        actor: z.string(),
+        at: z.string(),
+      })
+      .optional(),
+    verdict: verdictShape.optional().describe("Void once a diff gives another digest."),
+    comments: z.array(commentShape),
+  })
+  .meta({ id: "Review" });
+
+const vote = z.enum(VOTES);
+
+export const reviewPageShape = diffShape
+  .extend({
+    changes: z.array(
+      changeShape
+        .extend({
+          resource: z.string(),
+          digest: z.string().describe("Of this change alone. A vote binds to it."),
+          vote: vote.optional(),
+          hunks: z.record(z.string(), vote).optional().describe("Votes on single hunks, by their id."),
+          seen: z.boolean().describe("Whether the user has looked at it as it is now."),
+        })
+        .meta({ id: "ReviewedChange" }),
+    ),
+    votes: z.strictObject({
+      approved: z.number(),
+      rejected: z.number(),
+      partly: z.number(),
+      open: z.number(),
+    }),
+    unseen: z.number(),
+  })
+  .meta({ id: "ReviewPage" });
+
+export const countShape = z.strictObject({ planId: z.string(), changes: z.number() });

@@ -161,6 +161,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     "serve an agent on standard input and output (Model Context Protocol)",
     () => import("./commands/serve/mcp.ts"),
   ),
+  command(
+    "hook",
+    "take an event of an agent's hooks on standard input",
+    () => import("./commands/agent/hook.ts"),
+  ),
   command("init", "write a commented drydock.yaml", () => import("./commands/init.ts")),
   command("trust", "trust a config as it is now", () => import("./commands/trust.ts")),
   {

@@ -39,6 +39,7 @@ describe("what the command line says of itself and the machine", () => {
       "doctor",
       "serve",
       "mcp",
+      "hook",
       "init",
       "trust",
       "completion",

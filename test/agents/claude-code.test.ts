@@ -28,7 +28,7 @@ describe("the plugin of Claude Code", () => {
     for (const [event, [{ hooks }]] of events) {
       assert.match(known, new RegExp(`^ {2}${event}: `, "m"));
       const timeout = event.startsWith("Worktree") ? 300 : 30;
-      // Exit code 2, that of a command which an older Drydock does not know, would keep the agent from stopping.
+      // Exit code 2, that of an unknown command too, would keep the agent from stopping.
       assert.deepEqual(hooks, [{ type: "command", command: "drydock hook || exit 1", timeout }], event);
     }
     assert.equal(events.length, known.match(/^ {2}\w+: \w+,$/gm)?.length);

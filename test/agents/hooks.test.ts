@@ -93,7 +93,7 @@ describe("drydock hook", () => {
     assert.deepEqual(place.plans(), ["copy"]);
   });
 
-  it("[C5] removes a worktree without work, and keeps one with work as a plan", () => {
+  it("removes a worktree without work, and keeps one with work as a plan", () => {
     using place = new AgentPlace();
     const [empty, full, idle] = [place.worktree("empty"), place.worktree("full"), place.worktree("agent-a1")];
     writeFileSync(join(full, "new.txt"), "new\n");

@@ -11,6 +11,9 @@ const SOURCES = [
   "scripts",
   "docs",
   "schema",
+  "integrations",
+  "skills",
+  ".claude-plugin",
   "tsconfig.json",
   "tsconfig.build.json",
   "package.json",
@@ -86,11 +89,16 @@ describe("the package", () => {
       "dist/man/drydock.1",
       "clients/python/drydock.py",
       "clients/python/drydock_strategy.py",
+      ".claude-plugin/marketplace.json",
+      "integrations/claude-code/.claude-plugin/plugin.json",
+      "integrations/claude-code/hooks/hooks.json",
+      "integrations/claude-code/.mcp.json",
+      "skills/drydock/SKILL.md",
     ]) {
       assert.ok(paths.includes(path), `${path} is missing`);
     }
     const known =
-      /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|(?:bin|clients|dist|docs|schema)\/.+)$/;
+      /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|(?:bin|clients|dist|docs|schema|integrations|skills|\.claude-plugin)\/.+)$/;
     assert.deepEqual(
       paths.filter((path) => !known.test(path) || path.includes(".compile-cache")),
       [],

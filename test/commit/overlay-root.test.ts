@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { describe, it } from "node:test";
 import { assertNothingLeft } from "../crash/scenarios.ts";
 import { PLAN, sidesOf, World, type WorldOptions } from "../crash/world.ts";
+import { Workplace } from "../end-to-end/workplace.ts";
 import { Scene } from "../security/scene.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { mountMemory, whyNoImages } from "../support/file-systems.ts";
@@ -78,6 +79,23 @@ describe("An original on an overlay, like a container's root", { skip: whyNoImag
       const names = readdirSync(scene.base).filter((name) => name.startsWith(".drydock-"));
       assert.deepEqual(names, [], "something is left beside the original");
     });
+
+  it("[W1] a very deep folder of the image goes entry by entry, and comes back", () => {
+    using root = new ContainerRoot((lower) => {
+      const deep = `folder${"/folder".repeat(200)}`;
+      mkdirSync(join(lower, "original", deep), { recursive: true });
+      writeFileSync(join(lower, "original", deep, "file"), "deep\n");
+    });
+    using place = new Workplace();
+    const original = join(root.path, "original");
+    const before = place.tree(relative(place.path, original));
+    place.done("plan", "create", "--name", "deep", "-r", original);
+    place.done("plan", "rm", "-R", "deep", "original", "folder");
+    place.done("plan", "apply", "deep");
+    assert.deepEqual(readdirSync(original), []);
+    place.done("plan", "undo", "deep");
+    assert.deepEqual(place.tree(relative(place.path, original)), before);
+  });
 
   it("[W1] what another writer changed in a folder of the image is a conflict, and nothing lands", async () => {
     using root = new ContainerRoot(buildImage);

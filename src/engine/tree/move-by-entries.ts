@@ -1,12 +1,13 @@
-import { joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import { type Facts, type Identity, sameIdentity, sameTime, type Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { runAtOnce } from "../work/pace.ts";
 import { type CopiedEntry, copyEntry } from "./copy-tree.ts";
 import { moveEntry } from "./move-entry.ts";
 import type { NamedEntry } from "./named-entry.ts";
-import { walkFrom } from "./walk.ts";
+import { type WalkedEntry, walkBelow, walkFrom } from "./walk.ts";
 
 /**
  * On an overlay, like the root of a container, a folder of a lower layer can't be renamed. It is moved entry
@@ -71,7 +72,7 @@ export function moveOut(point: Failpoint, { source, at, skeleton }: PartedFolder
     moveEntry(point, source, to);
   } catch (thrown) {
     if (skeleton === undefined || !failedWith(thrown, "EXDEV")) throw thrown;
-    moveContents(source, at, skeleton.times, ROOT_PATH);
+    moveContents(source, at, skeleton.times);
     moveEntry(POINTS.place, at, to);
   }
 }
@@ -87,11 +88,11 @@ export function settleMoveOut(
   const isLeft = now !== undefined && identity !== undefined && sameIdentity(now, identity);
   if (isLeft && goesBack) {
     // Also if nothing is left to come back: a crash may have come before the times.
-    bringBack(at, source, skeleton.times, ROOT_PATH);
+    bringBack(at, source, skeleton.times);
     return;
   }
   if (!hasBegun(isLeft ? source : undefined, at, skeleton)) return;
-  if (isLeft) moveContents(source, at, skeleton.times, ROOT_PATH);
+  if (isLeft) moveContents(source, at, skeleton.times);
   moveEntry(POINTS.place, at, to);
 }
 
@@ -105,47 +106,67 @@ function hasBegun(source: NamedEntry | undefined, at: NamedEntry, { files }: Ske
   return original === undefined && Object.keys(files).length === 0;
 }
 
-function moveContents(from: NamedEntry, to: NamedEntry, times: Skeleton["times"], path: string): void {
+/** Moves everything out of a folder, and removes it. */
+function moveContents(from: NamedEntry, to: NamedEntry, times: Skeleton["times"]): void {
   for (let tries = 1; ; tries += 1) {
-    moveFiles(from, to, times, path);
-    const time = times[path];
-    if (time !== undefined) to.folder.setTimes(POINTS.times, to.name, { mtime: time });
-    try {
-      from.folder.removeFolder(POINTS.remove, from.name);
-      return;
-    } catch (thrown) {
-      if (tries === MOST_TRIES || !failedWith(thrown, "ENOTEMPTY", "EEXIST")) throw thrown;
+    let notEmpty: unknown;
+    for (const { path, target } of movedFolders(POINTS.file, from, to)) {
+      restoreTime(target, times[path]);
+      notEmpty = whyNotRemoved(from, path);
     }
+    // The root comes last, and goes only if all that is in it has gone.
+    if (notEmpty === undefined) return;
+    if (tries === MOST_TRIES) throw notEmpty;
   }
 }
 
-function moveFiles(from: NamedEntry, to: NamedEntry, times: Skeleton["times"], path: string): void {
+/** Moves everything in a skeleton back. A folder that is gone from the original comes back as one. */
+function bringBack(from: NamedEntry, to: NamedEntry, times: Skeleton["times"]): void {
+  for (const { path, target } of movedFolders(POINTS.back, from, to)) restoreTime(target, times[path]);
+}
+
+/** A folder of two trees, from which everything has moved that was in one of them alone. */
+interface MovedFolder {
+  readonly path: string;
+  readonly target: Folder;
+}
+
+/**
+ * Moves everything but folders of both trees from one to the other. Yields each folder of both, the deepest
+ * first, when all in it has moved. Holds no folder open but the one at hand: the tree may be deep.
+ */
+function* movedFolders(point: Failpoint, from: NamedEntry, to: NamedEntry): Generator<MovedFolder> {
   using source = from.folder.openChild(from.name);
   using target = to.folder.openChild(to.name);
-  for (const name of source.names()) {
-    const [entry, place] = [
-      { folder: source, name },
-      { folder: target, name },
-    ];
-    const isFolder = source.facts(name)?.kind === "directory" && target.facts(name)?.kind === "directory";
-    if (isFolder) moveContents(entry, place, times, joinPath(path, name));
-    else moveEntry(POINTS.file, entry, place);
+  const isInBoth = ({ path }: WalkedEntry) => target.factsBelow(path)?.kind === "directory";
+  const folders = [ROOT_PATH];
+  for (const entry of walkBelow(source, ROOT_PATH, { enters: isInBoth }))
+    if (entry.facts.kind === "directory" && isInBoth(entry)) folders.push(entry.path);
+  for (const path of folders.reverse()) {
+    using folder = source.openBelow(path);
+    using other = target.openBelow(path);
+    for (const name of folder.names()) {
+      const isFolder = folder.facts(name)?.kind === "directory" && other.facts(name)?.kind === "directory";
+      if (!isFolder) moveEntry(point, { folder, name }, { folder: other, name });
+    }
+    yield { path, target: other };
   }
 }
 
-/** A folder that is gone from the original comes back as one. */
-function bringBack(from: NamedEntry, to: NamedEntry, times: Skeleton["times"], path: string): void {
-  using source = from.folder.openChild(from.name);
-  using target = to.folder.openChild(to.name);
-  for (const name of source.names()) {
-    const [entry, place] = [
-      { folder: source, name },
-      { folder: target, name },
-    ];
-    if (target.facts(name)?.kind === "directory") bringBack(entry, place, times, joinPath(path, name));
-    else moveEntry(POINTS.back, entry, place);
+function restoreTime(folder: Folder, time: Time | undefined): void {
+  if (time !== undefined && !sameTime(time, folder.ownFacts().mtime))
+    folder.setTimes(POINTS.times, ROOT_PATH, { mtime: time });
+}
+
+/** Removes an emptied folder. Returns the failure if another writer has put something into it. */
+function whyNotRemoved({ folder, name }: NamedEntry, path: string): unknown {
+  const full = path === ROOT_PATH ? name : joinPath(name, path);
+  using parent = folder.openBelow(parentPath(full));
+  try {
+    parent.removeFolder(POINTS.remove, baseName(full));
+    return undefined;
+  } catch (thrown) {
+    if (!failedWith(thrown, "ENOTEMPTY", "EEXIST")) throw thrown;
+    return thrown;
   }
-  const time = times[path];
-  if (time !== undefined && !sameTime(time, target.ownFacts().mtime))
-    target.setTimes(POINTS.times, ROOT_PATH, { mtime: time });
 }

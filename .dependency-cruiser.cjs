@@ -19,6 +19,7 @@ const LAYERS = [
     "system/calls/",
     "system/calls/ is the kernel as typed functions on descriptors: it starts and mounts nothing",
   ],
+  ["system/random-bytes.ts", "random-bytes.ts asks the kernel for what names are made of: it names nothing"],
   ["system/data/", "system/data/ reads and writes the content of files: it knows no process and no mount"],
   ["system/process/", "system/process/ starts, bounds and finds processes: it knows nothing of mounts"],
   ["system/git/", "system/git/ finds the repository of a checkout: it knows no plan and no sandbox"],

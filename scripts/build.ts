@@ -13,7 +13,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { directBuiltins, englishOnly, fewChunks, piecesTogether } from "./bundle-plugins.ts";
+import { fewFiles } from "./bundle-pieces.ts";
+import { directBuiltins, englishOnly } from "./bundle-plugins.ts";
 import { makeDeclarations, PUBLIC_ENTRIES } from "./declarations.ts";
 import { manPage } from "./man-page.ts";
 
@@ -137,7 +138,7 @@ async function bundle(outdir: string): Promise<void> {
     },
     entryPoints: ENTRIES,
     external: ["koffi"],
-    plugins: [fewChunks, directBuiltins, englishOnly, piecesTogether],
+    plugins: [fewFiles, directBuiltins, englishOnly],
   });
   const files = readdirSync(newer).filter((name) => name.endsWith(".js"));
   for (const name of files) importByCalls(join(newer, name));

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type { Change } from "../core/change.ts";
 import { isAtOrBelow, joinPath } from "../core/paths/byte-path.ts";
 import { PathPatterns } from "../core/paths/path-patterns.ts";
@@ -8,6 +8,7 @@ import { selfRunningAmong } from "../core/self-running/self-running.ts";
 import type { SelfRunningFile } from "../core/self-running/self-running-rules.ts";
 import { holdsInvisible } from "../core/values/invisible-characters.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import { shortDigest } from "../system/data/short-digest.ts";
 import type { PlanChange, SelfRunningChange } from "./plan-views.ts";
 
 /**
@@ -62,16 +63,16 @@ export async function planChanges(
  * The digest of everything that would land and its base: the facts and digests of both sides of every change.
  */
 export class ChangesDigest {
-  readonly #hash = createHash("sha256").update("[");
-  #separator = "";
+  #hash: Hash | undefined;
 
   add(change: PlanChange): void {
-    this.#hash.update(`${this.#separator}${JSON.stringify(change)}`);
-    this.#separator = ",";
+    const text = JSON.stringify(change);
+    if (this.#hash === undefined) this.#hash = createHash("sha256").update(`[${text}`);
+    else this.#hash.update(`,${text}`);
   }
 
   end(): string {
-    return this.#hash.update("]").digest("hex");
+    return this.#hash?.update("]").digest("hex") ?? shortDigest("[]");
   }
 }
 

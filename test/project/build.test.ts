@@ -12,10 +12,11 @@ function project(): TemporaryFolder {
   folder.copy("bin", "docs", "scripts", "package.json", "tsconfig.json", "tsconfig.build.json");
   folder.linkPackages();
   folder.write("src/core/shared.ts", "export class Shared {}\n");
-  folder.write("src/cli/main.ts", 'export const finished = import("./command.ts");\n');
+  folder.write("src/cli/main.ts", 'export { finished } from "../work.ts";\n');
+  folder.write("src/work.ts", 'export const finished = import("./command.ts");\n');
   folder.write(
-    "src/cli/command.ts",
-    'import { Shared } from "../core/shared.ts";\nconsole.log(Shared.name);\nexport const hasOpened = true;\n',
+    "src/command.ts",
+    'import { Shared } from "./core/shared.ts";\nconsole.log(Shared.name);\nexport const hasOpened = true;\n',
   );
   folder.write("src/index.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
@@ -30,16 +31,28 @@ function project(): TemporaryFolder {
   return folder;
 }
 
+/** The file of the build that has the command in it, which is loaded when it is needed. */
+function fileOfCommand({ path }: TemporaryFolder): string {
+  const program = join(path, "dist/program");
+  const files = readdirSync(program).filter((name) => name.endsWith(".js"));
+  const holding = files.filter((name) =>
+    /console[.]log\([^"]*Shared/.test(readFileSync(join(program, name), "utf8")),
+  );
+  assert.equal(holding.length, 1, holding.join(", "));
+  return holding.join("");
+}
+
 const build = (folder: TemporaryFolder) =>
   runProgram(process.execPath, ["scripts/build.ts"], { cwd: folder.path });
 
 describe("the build", () => {
-  it("makes commands that are loaded on demand, entries that share their classes, and declarations that resolve", () => {
+  it("makes files that are loaded on demand, entries that share their classes, and declarations that resolve", () => {
     using folder = project();
     const { status, stderr } = build(folder);
     assert.equal(status, 0, stderr);
     const dist = join(folder.path, "dist");
-    assert.match(readFileSync(join(dist, "program/cli.js"), "utf8"), /mport\("\.\/command-\w+\.js"\)/);
+    assert.match(readFileSync(join(dist, "program/cli.js"), "utf8"), /mport\("\.\/drydock-later-\w+\.js"\)/);
+    assert.notEqual(fileOfCommand(folder), "cli.js");
     assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
     assert.equal(runProgram(process.execPath, [join(dist, "holder.js")]).stdout, "kept\n");
     assert.equal(runProgram(process.execPath, [join(dist, "launcher.cjs")]).stdout, "launched true\n");
@@ -84,14 +97,14 @@ describe("the build", () => {
       readdirSync(cache, { recursive: true, encoding: "utf8" }).filter((name) => /[.]js-/.test(name));
     const first = kept();
     assert.ok(
-      ["cli.js", "command-", "launch.js"].every((name) => first.some((path) => path.includes(name))),
+      ["cli.js", fileOfCommand(folder), "launch.js"].every((name) =>
+        first.some((path) => path.includes(name)),
+      ),
       first.join(", "),
     );
     runProgram(program, []);
     assert.deepEqual(kept(), first);
-    const [command = ""] = readdirSync(join(folder.path, "dist/program")).filter((name) =>
-      /^command-.*[.]js$/.test(name),
-    );
+    const command = fileOfCommand(folder);
     const text = readFileSync(join(folder.path, "dist/program", command), "utf8");
     folder.write(`dist/program/${command}`, text.replace(/console[.]log\([^)]*\)/, 'console.log("other")'));
     assert.equal(runProgram(program, []).stdout, "other\n");

@@ -1,8 +1,8 @@
 import { parentPath } from "../../core/paths/byte-path.ts";
 import { type Facts, type Identity, sameIdentity, sameTime, type Time } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
-import { digestOf } from "../../system/data/digest.ts";
 import { namesIn } from "../../system/data/existence.ts";
+import { shortDigest } from "../../system/data/short-digest.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { unlessGone } from "../tree/remove-tree.ts";
@@ -163,7 +163,7 @@ function readTable(folder: Folder, name: string): TouchTable {
 }
 
 function nameOf(root: string): string {
-  return digestOf(root).slice(0, 32);
+  return shortDigest(root).slice(0, 32);
 }
 
 /** The names of all files about what undos brought back. */

@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { UnsupportedError, UsageError } from "../../core/errors/errors.ts";
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { unlessFailed } from "../../system/calls/errno.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
+import { randomBytes } from "../../system/random-bytes.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { copyData, readBytes, writeBytes } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";

@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { UnsupportedError } from "../../core/errors/errors.ts";
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { failedWith, unlessFailed } from "../../system/calls/errno.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
+import { randomBytes } from "../../system/random-bytes.ts";
 import { readXattrs, writeXattrs } from "../../system/calls/xattrs.ts";
 import { namesIn } from "../../system/data/existence.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";

@@ -2,8 +2,8 @@ import { bytesFromPath, isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { HOME_LABEL, noteLayer, UPPER } from "../../sandboxes/scratch/scratch-layers.ts";
 import { Folder } from "../../system/calls/folder.ts";
-import { digestOf } from "../../system/data/digest.ts";
 import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
+import { shortDigest } from "../../system/data/short-digest.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { isStrictlyBelow, type ViewMount } from "./view-mount.ts";
 
@@ -106,7 +106,7 @@ function withHidden(
 }
 
 function digest(path: string): string {
-  return digestOf(bytesFromPath(path)).slice(0, 12);
+  return shortDigest(bytesFromPath(path)).slice(0, 12);
 }
 
 /** The mount of a scratch layer. */

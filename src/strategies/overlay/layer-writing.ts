@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { UsageError } from "../../core/errors/errors.ts";
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import {
@@ -13,6 +12,7 @@ import type { NamedEntry } from "../../engine/tree/named-entry.ts";
 import { runAtOnce } from "../../engine/work/pace.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import { randomBytes } from "../../system/random-bytes.ts";
 import { readXattrs, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { BaseRecord } from "./base-record.ts";

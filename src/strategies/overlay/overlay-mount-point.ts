@@ -3,8 +3,8 @@ import { BusyError, UsageError } from "../../core/errors/errors.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import type { Scope } from "../../engine/workspace/scope.ts";
 import { Folder } from "../../system/calls/folder.ts";
-import { digestOf } from "../../system/data/digest.ts";
 import { isThere } from "../../system/data/existence.ts";
+import { shortDigest } from "../../system/data/short-digest.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { milliseconds } from "../../system/milliseconds.ts";
@@ -46,7 +46,7 @@ export class OverlayMount {
   readonly #scope: Scope;
 
   constructor(workspace: Folder, scope: Scope) {
-    this.source = `drydock:${digestOf(workspace.path).slice(0, 24)}`;
+    this.source = `drydock:${shortDigest(workspace.path).slice(0, 24)}`;
     this.#workspace = workspace;
     this.#scope = scope;
   }

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Owner } from "../../core/owner.ts";
+import { randomBytes } from "../random-bytes.ts";
 import { statFields } from "./processes.ts";
 
 let bootId: string | undefined;

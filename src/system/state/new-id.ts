@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { ulid } from "ulid";
+import { randomBytes } from "../random-bytes.ts";
 
 /** A pool of random bytes: asking for those of each identifier separately takes most of the time. */
 const POOL_BYTES = 1024;
-let pool = Buffer.alloc(0);
+let pool: Buffer = Buffer.alloc(0);
 let used = 0;
 
 /** A new identifier (ULID): unpredictable, and ordered by time. */

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { removeTree } from "../../../engine/tree/remove-tree.ts";
 import { sameIdentity } from "../../../system/calls/facts.ts";
 import { Folder } from "../../../system/calls/folder.ts";
+import { randomBytes } from "../../../system/random-bytes.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { isOnOverlay } from "../../../system/mount/file-system.ts";
 import { unmountFuse } from "../../../system/mount/fuse-overlay.ts";

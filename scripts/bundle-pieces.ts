@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { build, type Metafile, type Plugin } from "esbuild";
+
+/**
+ * Puts the program into few files, because each takes up to a millisecond to load.
+ *
+ * A piece is an entry, or a module that the source imports when it needs it. Bundled as it is, each piece
+ * becomes a file, and so does each set of modules that two of them share: 50 files for `drydock run`. Here:
+ * - The command line is one piece, with all its commands.
+ * - What other modules import later is one piece, LATER, unless it needs a heavy package.
+ * - Every piece imports the core, which is what the first entries share with any other piece; and every piece
+ *   that is loaded after these imports LATER. So few sets are left that two pieces share.
+ */
+export const fewFiles: Plugin = {
+  name: "few-files",
+  async setup({ initialOptions, onLoad, onResolve }) {
+    const plugins = initialOptions.plugins?.filter((plugin) => plugin !== fewFiles) ?? [];
+    const { metafile } = await build({ ...initialOptions, plugins, metafile: true, write: false });
+    const root = initialOptions.absWorkingDir ?? process.cwd();
+    const entries = Object.values(initialOptions.entryPoints ?? {}).filter(
+      (file) => typeof file === "string",
+    );
+    const pieces = new Pieces(metafile, entries);
+    onResolve({ filter: /^[.][/]src[/]/ }, ({ path }) => ({ path: join(root, path) }));
+    onResolve({ filter: new RegExp(`^${LATER}$`) }, () => ({ path: LATER, namespace: LATER }));
+    onLoad({ filter: /.*/, namespace: LATER }, () => ({ contents: pieces.later(), resolveDir: root }));
+    onLoad({ filter: /[/]src[/].*[.]ts$/ }, ({ path }) => ({
+      contents: pieces.sourceOf(relative(root, path), readFileSync(path, "utf8")),
+      loader: "ts",
+    }));
+  },
+};
+
+const LATER = "drydock-later";
+const FIRST = ["src/cli/main.ts", "src/index.ts", "src/strategy.ts"];
+const COMMAND_LINE = /^src[/]cli[/]/;
+const HEAVY = /(?:^|[/])node_modules[/](?:zod|yaml|hono|@hono|@modelcontextprotocol)[/]/;
+
+class Pieces {
+  readonly #entries: readonly string[];
+  /** For each piece, everything that is loaded together with it. */
+  readonly #reached: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly #core: readonly string[];
+
+  constructor(metafile: Metafile, entries: readonly string[]) {
+    this.#entries = entries;
+    const pieces = Object.values(metafile.outputs).flatMap(({ entryPoint }) => entryPoint ?? []);
+    this.#reached = new Map(pieces.map((piece) => [piece, reachedFrom(metafile, piece)]));
+    this.#core = Object.keys(metafile.inputs).filter((file) => {
+      const from = pieces.filter((piece) => this.#reached.get(piece)?.has(file));
+      return isSource(file) && from.length > 1 && from.some((piece) => FIRST.includes(piece));
+    });
+  }
+
+  /** The text of a file with other imports. New lines are at its end: the source map stays right. */
+  sourceOf(file: string, text: string): string {
+    const together: string[] = [];
+    const source = text.replace(/\bimport\("([.][^"]+)"\)/g, (whole, name: string) => {
+      const target = join(dirname(file), name);
+      if (this.#core.includes(target) || COMMAND_LINE.test(target))
+        return `Promise.resolve(together${together.push(target) - 1})`;
+      const at = this.#inLater().indexOf(target);
+      return at < 0 || COMMAND_LINE.test(file)
+        ? whole
+        : `import("${LATER}").then((later) => later.piece${at})`;
+    });
+    const own = together.map((target, at) => `import * as together${at} from "./${target}";`);
+    return [source, ...own, ...this.#broughtAlong(file)].join("\n");
+  }
+
+  /** The text of LATER. */
+  later(): string {
+    const exported = this.#inLater().map((file, at) => `export * as piece${at} from "./${file}";`);
+    return [...exported, ...this.#broughtAlong(LATER)].join("\n");
+  }
+
+  #inLater(): readonly string[] {
+    return [...this.#reached.keys()].filter(
+      (piece) =>
+        isSource(piece) &&
+        !this.#entries.includes(piece) &&
+        !this.#core.includes(piece) &&
+        !COMMAND_LINE.test(piece) &&
+        !this.#isHeavy(piece),
+    );
+  }
+
+  /** What a piece imports besides its own. */
+  #broughtAlong(piece: string): readonly string[] {
+    if (piece !== LATER && !this.#entries.includes(piece) && !this.#isHeavy(piece)) return [];
+    const later = piece === LATER || FIRST.includes(piece) ? [] : [LATER];
+    return [...this.#core.map((file) => `./${file}`), ...later].map((name) => `import "${name}";`);
+  }
+
+  #isHeavy(piece: string): boolean {
+    return [...(this.#reached.get(piece) ?? [])].some((file) => HEAVY.test(file));
+  }
+}
+
+function isSource(file: string): boolean {
+  return /^src[/].*[.]ts$/.test(file);
+}
+
+/** Everything that is loaded together with this file. */
+function reachedFrom({ inputs }: Metafile, start: string): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const open = [start];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    open.push(
+      ...(inputs[file]?.imports ?? [])
+        .filter(({ kind }) => kind !== "dynamic-import")
+        .map(({ path }) => path),
+    );
+  }
+  return reached;
+}

@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { EventData, TestsStream } from "node:test";
 import { inspect } from "node:util";
+import { TIMES_FILE } from "./processor-time.ts";
 import { root } from "./step.ts";
 import { banner } from "./test-machine.ts";
 
@@ -83,12 +85,22 @@ class Report {
   end(): TestOutcome {
     if (this.#failures.length > 0) console.log(banner(`${this.#failures.length} FAILED`, this.#failures));
     if (this.#skips.length > 0) console.log(banner(`${this.#skips.length} SKIPPED`, this.#skips));
-    const slowest = this.#files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
-    console.log(
-      `What took longest:\n${slowest.map(({ path, seconds }) => `${seconds.toFixed(1).padStart(7)} s ${path}`).join("\n")}`,
-    );
+    console.log(`What took longest:\n${this.#slowest().join("\n")}`);
     console.log(this.#closing.join("\n"));
     return { tests: this.#tests, failed: this.#failures.length, skipped: this.#skips.length };
+  }
+
+  /** The files that took longest, with the processor time of each where it is known. */
+  #slowest(): string[] {
+    const processor = processorTimes();
+    const all = [...processor.values()].reduce((sum, seconds) => sum + seconds, 0);
+    const files = this.#files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+    const lines = files.map(({ path, seconds }) => {
+      const used = processor.get(path);
+      const more = used === undefined ? "" : ` (${used.toFixed(1)} s of processor time)`;
+      return `${seconds.toFixed(1).padStart(7)} s ${path}${more}`;
+    });
+    return all === 0 ? lines : [...lines, `Processor time of all test files: ${all.toFixed(0)} s`];
   }
 
   #count(data: Result): void {
@@ -107,6 +119,19 @@ class Report {
     if (name === file) return where;
     return `${where}: ${[...this.#path.slice(0, nesting), name].join(" > ")}`;
   }
+}
+
+/** What the test processes noted (processor-time.ts): seconds by file. */
+function processorTimes(): ReadonlyMap<string, number> {
+  const file = process.env[TIMES_FILE] ?? "";
+  if (!existsSync(file)) return new Map();
+  const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
+  return new Map(
+    lines.map((line) => {
+      const [seconds = "", ...words] = line.split(" ");
+      return [relative(root, words.join(" ")), Number(seconds)];
+    }),
+  );
 }
 
 /** What went wrong: the error that the test threw, or what became of its process. */

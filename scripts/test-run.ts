@@ -3,15 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "node:test";
 import { KillRecord } from "./kill-record.ts";
+import { TIMES_FILE } from "./processor-time.ts";
 import { root } from "./step.ts";
 import { longestFirst } from "./test-order.ts";
 import { reportTests } from "./test-report.ts";
 
 /**
- * How many test files run at once. More than the two processors that we count on: a test often waits, for a
- * disk, a server or a child, and another one computes meanwhile.
+ * How many test files run at once. Twice the two processors that we count on: a test often waits, for a disk,
+ * a server or a child, and another one computes meanwhile.
  */
-const AT_ONCE = 3;
+const AT_ONCE = 4;
+
+const PROCESSOR_TIME = join(root, "scripts/processor-time.ts");
 
 /**
  * The test files whose path contains one of the filters, in the order in which they run; all without a
@@ -52,6 +55,7 @@ export async function runTests(
     NODE_COMPILE_CACHE: compiled,
     DRYDOCK_TEST_BUNDLES: bundles,
     DRYDOCK_TEST_TEMPLATES: templates,
+    [TIMES_FILE]: join(templates, "processor-times"),
   });
   try {
     return await outcomeOf(files, options);
@@ -69,7 +73,7 @@ async function outcomeOf(files: readonly string[], { killsAtAll }: RunOptions): 
       cwd: root,
       concurrency: AT_ONCE,
       // "drydock-sandbox/strategy" in a test is the source that the test looks at, not the last build.
-      execArgv: ["--conditions=drydock-source"],
+      execArgv: ["--conditions=drydock-source", `--import=${PROCESSOR_TIME}`],
       // What tries every point of a crash suite, or every moment, takes its time.
       timeout: process.env["DRYDOCK_TEST"] === "long" ? 7_200_000 : 900_000,
     }),

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type Running, Workplace } from "../end-to-end/workplace.ts";
+import { IS_LONG } from "../support/long-form.ts";
 
-const IS_LONG = process.env["DRYDOCK_TEST"] === "long";
 const CHAINS = IS_LONG ? 50 : 14;
 const CREATES = IS_LONG ? 25 : 8;
 

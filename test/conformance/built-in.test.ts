@@ -4,8 +4,8 @@ import { after, before, describe } from "node:test";
 import { CopyOnWriteStrategy } from "../../src/strategies/copy-on-write/copy-on-write.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
 import { NoneStrategy } from "../../src/strategies/none/none.ts";
-import { IS_LONG } from "../crash/points.ts";
 import { type ImageFileSystem, type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { describeConformance, folderFactory, OF_FILE_SYSTEMS } from "./describe-conformance.ts";
 
 const skip = whyNoImages();

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { GitCheckoutStrategy } from "../../src/strategies/git-checkout/git-checkout.ts";
 import type { StrategyFactory } from "../../src/testing/index.ts";
-import { IS_LONG } from "../crash/points.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { describeConformance } from "./describe-conformance.ts";
 

@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { GitWorktreeStrategy } from "../../src/strategies/git-worktree/git-worktree.ts";
 import type { StrategyFactory } from "../../src/testing/index.ts";
-import { IS_LONG } from "../crash/points.ts";
 import { fastFolder } from "../support/fast-folder.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { describeConformance } from "./describe-conformance.ts";
 

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { CaseResult, ConformanceCase, ConformanceGroup } from "../../src/testing/index.ts";
 import { conformanceCases } from "../../src/testing/index.ts";
-import { IS_LONG } from "../crash/points.ts";
 import {
   type ImageFileSystem,
   type Mounted,
@@ -13,6 +12,7 @@ import {
   mountMemory,
   whyNoImages,
 } from "../support/file-systems.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { BY_KERNEL, OVERLAY_RUNS, type OverlayRun, runOverlay } from "../support/overlay-runs.ts";
 import { OF_FILE_SYSTEMS, titleOf } from "./describe-conformance.ts";
 

@@ -6,10 +6,8 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { openServices } from "../../src/runtime.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { removeFolder } from "../support/remove-folder.ts";
-
-/** Whether every pass of every failpoint is tried, instead of a choice of them. */
-const IS_LONG = process.env["DRYDOCK_TEST"] === "long";
 
 const OLD = ["Ada", "old\n"];
 const NEW = ["Ada,Grace", "new\n"];

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
-import { IS_LONG } from "./points.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { type Arranged, type Recovered, recoverTwice, type Scenario } from "./scenarios.ts";
 import { type Sides, sidesOf, World, type WorldOptions } from "./world.ts";
 
-const AT_ONCE = 3;
+/**
+ * Worlds at a time. One in a normal run, where other test files use the other processors: each further one
+ * has to be arranged and verified too.
+ */
+const AT_ONCE = IS_LONG ? 3 : 1;
 const SHOWN = 8;
 const knownSides = new WeakMap<WorldOptions, Sides>();
 

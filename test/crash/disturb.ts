@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { IS_LONG } from "../support/long-form.ts";
 import { type Case, runCases } from "./case-run.ts";
-import { eachOnce, firstAndLast, IS_LONG, type Point, tracePoints, untried } from "./points.ts";
+import { eachOnce, firstAndLast, type Point, spread, tracePoints, untried } from "./points.ts";
 import { runScenario, type Scenario } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
@@ -25,6 +26,8 @@ export interface Disturbance {
   readonly by?: (scenario: Scenario, points: readonly Point[]) => Case[];
   /** Only at points whose name matches: what is tried elsewhere is not tried again, but for a long run. */
   readonly at?: RegExp;
+  /** Only at so many of them, evenly spread, but for a long run. */
+  readonly some?: number;
   /** Which passes. Default: the last of each. */
   readonly choose?: (passes: ReadonlyMap<string, number>) => Point[];
 }
@@ -43,10 +46,11 @@ export async function disturb(
   t: TestContext,
   scenario: Scenario,
   options: WorldOptions,
-  { by = killCases, at = /./, choose = eachOnce }: Disturbance = {},
+  { by = killCases, at = /./, some, choose = eachOnce }: Disturbance = {},
 ): Promise<void> {
   const passes = await tracePoints(scenario, options);
-  const points = choose(passes).filter(({ name }) => IS_LONG || at.test(name));
+  const matching = choose(passes).filter(({ name }) => IS_LONG || at.test(name));
+  const points = some === undefined ? matching : spread(matching, some);
   const cases = by(scenario, untried(points, triedBy(by)));
   assert.ok(cases.length > 0, `${scenario.name} passes no point that matches ${at}`);
   await runCases(scenario, options, cases);

@@ -1,7 +1,8 @@
 import { describe, it } from "node:test";
+import { IS_LONG } from "../support/long-form.ts";
 import { disturb } from "./disturb.ts";
 import { errorCases, lastingErrorCases } from "./error-cases.ts";
-import { BEYOND_ENTRY, IS_LONG } from "./points.ts";
+import { BEYOND_ENTRY } from "./points.ts";
 import { apply, cancel, create, rollback, undo } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 

@@ -27,5 +27,6 @@ describe("a folder and a git checkout at its own path in one plan", { skip }, ()
     disturb(t, apply, IN_PLACE, {
       at: /^git(?:-checkout|-lock\.(?:take|move|remove)|\.(?:pack|replace|fetch))/,
       by: errorCases,
+      some: 3,
     }));
 });

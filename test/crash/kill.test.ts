@@ -1,7 +1,8 @@
 import { after, before, describe, it } from "node:test";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { disturb } from "./disturb.ts";
-import { BEYOND_ENTRY, firstAndLast, IS_LONG } from "./points.ts";
+import { BEYOND_ENTRY, firstAndLast } from "./points.ts";
 import {
   apply,
   applyAfterForgottenLock,

@@ -1,7 +1,7 @@
 import { after, before, describe, it } from "node:test";
 import { type Mounted, mountWithoutExchange, whyNoFuse } from "../support/file-systems.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { disturb, killAt } from "./disturb.ts";
-import { IS_LONG } from "./points.ts";
 import { landWhileMakingAnew } from "./rival-scenarios.ts";
 import { apply, create, giveUp, recoveryAfter, undo } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { IS_LONG } from "../support/long-form.ts";
 import { BY_FUSE, BY_KERNEL, IN_USER_NAMESPACE, type OverlayRun } from "../support/overlay-runs.ts";
 import { OverlayTrials } from "./overlay.ts";
 import type { OverlayTrial } from "./overlay-run.ts";
-import { IS_LONG } from "./points.ts";
 
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
 const OWN = "^overlay\\.";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { IS_LONG } from "../support/long-form.ts";
 import { type Case, runCases } from "./case-run.ts";
-import { firstAndLast, IS_LONG, spread, tracePoints } from "./points.ts";
+import { firstAndLast, spread, tracePoints } from "./points.ts";
 import { runDriver } from "./run-driver.ts";
 import { apply, recoveryAfter, requestOf, type Scenario, undo } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";

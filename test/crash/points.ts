@@ -1,10 +1,8 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { IS_LONG } from "../support/long-form.ts";
 import { runScenario, type Scenario } from "./scenarios.ts";
 import { World, type WorldOptions } from "./world.ts";
-
-/** Whether all passes of every point are tried, instead of a choice of them. */
-export const IS_LONG = process.env["DRYDOCK_TEST"] === "long";
 
 /**
  * What removes stored objects is passed for each folder they are in, and how many that are depends on their
@@ -58,7 +56,7 @@ export async function tracePoints(
 }
 
 /** How often a normal run disturbs a scenario where another one of the same file was disturbed already. */
-const AGAIN = 2;
+const AGAIN = 1;
 
 /**
  * What is left to try at these points: all names that no scenario of this process was disturbed at yet, and

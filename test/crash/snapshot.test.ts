@@ -115,9 +115,9 @@ describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?
   it("[C2][A17] cancel dies, and its recovery dies", (t) =>
     disturb(t, recoveryAfter(cancel, "cleanup.remove:2=kill"), subvolumes(), { at: REMOVING }));
   it("[A1][C2] an error in create leaves a whole plan or none", (t) =>
-    disturb(t, create, subvolumes(), { at: OWN, by: errorCases }));
+    disturb(t, create, subvolumes(), { at: OWN, by: errorCases, some: 3 }));
   it("[A5][L4] an error in rollback leaves the plan open", (t) =>
-    disturb(t, rollback, subvolumes(), { at: OWN, by: errorCases }));
+    disturb(t, rollback, subvolumes(), { at: OWN, by: errorCases, some: 4 }));
   it("[A1][A2][A7] an error in apply is all or nothing, and its report is true", (t) =>
     disturb(t, apply, subvolumes(), { at: /^(?:snapshot|landings)\./, by: errorCases }));
 });

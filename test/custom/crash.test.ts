@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { describe, it } from "node:test";
 import { lastError, runProcess } from "../rivals/drydock-process.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { Author, type Declaration, TWO_PHASE } from "./author.ts";
 import { UNDOABLE } from "./undoable.ts";
-
-/** Whether every pass of every failpoint is tried, instead of a choice of them. */
-const IS_LONG = process.env["DRYDOCK_TEST"] === "long";
 
 const ONE_PHASE_WITH_UNDO = { module: "./undoable.js", class: "Undoable" };
 const CASES = [

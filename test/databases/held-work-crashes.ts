@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { IS_LONG, type Point } from "../crash/points.ts";
+import type { Point } from "../crash/points.ts";
 import { PLAN } from "../crash/world.ts";
 import type { TestServer } from "../support/database-servers.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { forEachPoint, killedAt, passedPoints } from "./kill-points.ts";
 import { MixedWorld, type WorldOperation } from "./mixed-world.ts";
 

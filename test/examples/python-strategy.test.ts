@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { loadStrategy } from "../../src/strategies/custom/load-strategy.ts";
 import { conformanceCases, runConformance } from "../../src/testing/index.ts";
-import { IS_LONG } from "../crash/points.ts";
+import { IS_LONG } from "../support/long-form.ts";
 
 const folder = join(import.meta.dirname, "../../examples/python-strategy");
 

@@ -8,14 +8,12 @@ import { conformanceCases, runConformance } from "drydock-sandbox/testing";
 import { assertRefused } from "../end-to-end/workplace.ts";
 import { lastError, runProcess } from "../rivals/drydock-process.ts";
 import { fastFolder } from "../support/fast-folder.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { S3Client } from "../support/s3-client.ts";
 import { TestS3, whyNoS3 } from "../support/s3-server.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { BucketWorkshop, NEW, OLD } from "./bucket-workshop.ts";
 import { InstalledExample } from "./installed-example.ts";
-
-/** Whether every pass of every failpoint is tried, instead of a choice of them. */
-const IS_LONG = process.env["DRYDOCK_TEST"] === "long";
 
 /** What a check says, by case. */
 interface Checked {

@@ -5,9 +5,9 @@ import { describe, it } from "node:test";
 import type { PlanDiff } from "../../src/index.ts";
 import { openServices } from "../../src/runtime.ts";
 import type { Services } from "../../src/services.ts";
-import { IS_LONG } from "../crash/points.ts";
 import { lastResult } from "../rivals/drydock-process.ts";
 import { IMAGE_FILE_SYSTEMS, whyNoImages } from "../support/file-systems.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { makeSubvolume } from "../support/subvolumes.ts";
 import { Disk, FOLDERS, type RestartedDisk, type Site } from "./disk.ts";
 

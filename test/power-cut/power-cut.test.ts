@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { IS_LONG } from "../crash/points.ts";
 import { IMAGE_FILE_SYSTEMS, whyNoImages } from "../support/file-systems.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { assertAllOrNothing, assertLosesWithout } from "./all-or-nothing.ts";
 import type { Originals } from "./cut-landings.ts";
 

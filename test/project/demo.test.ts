@@ -4,8 +4,8 @@ import { chownSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { IS_LONG } from "../crash/points.ts";
 import { ACTORS } from "../run/stage.ts";
+import { IS_LONG } from "../support/long-form.ts";
 
 const USER = 65534;
 const demo = join(import.meta.dirname, "../../scripts/demo.ts");

@@ -19,10 +19,13 @@ function runTests(
 }
 
 describe("the test command", () => {
-  it("ends with the files that took longest and the closing lines of Node's test runner", () => {
+  it("ends with the files that took longest, their processor time, and the closing lines of Node's test runner", () => {
     const { status, stdout } = runTests('it("passes", () => {});\n');
     assert.equal(status, 0, stdout);
-    assert.match(stdout, /What took longest:\n +\d+[.]\d s src\/a[.]test[.]ts\nℹ tests 1\n/);
+    assert.match(
+      stdout,
+      /What took longest:\n +\d+[.]\d s src\/a[.]test[.]ts [(]\d+[.]\d s of processor time[)]\nProcessor time of/,
+    );
     assert.match(stdout, /ℹ tests 1\n[\s\S]*ℹ pass 1\nℹ fail 0\n[\s\S]*ℹ skipped 0\n/);
   });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
+import { IS_LONG } from "../support/long-form.ts";
 
-const isLong = process.env["DRYDOCK_TEST"] === "long";
 /** `SEED` or `SEED,PATH` as a failure prints them: tries that again. */
 const [seed, path] = (process.env["DRYDOCK_TEST_SEED"] ?? "").split(",");
 
@@ -22,8 +22,8 @@ export function runs(
   readonly interruptAfterTimeLimit?: number;
 } {
   return {
-    numRuns: isLong ? count * LONG : count,
-    ...(!isLong && { interruptAfterTimeLimit: seconds * 1000 }),
+    numRuns: IS_LONG ? count * LONG : count,
+    ...(!IS_LONG && { interruptAfterTimeLimit: seconds * 1000 }),
     ...(seed && { seed: Number(seed) }),
     ...(path && { path, endOnFailure: true }),
   };

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { IS_LONG } from "../crash/points.ts";
 import { program } from "../end-to-end/workplace.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { BY_FUSE_OF_USER, runOverlay } from "../support/overlay-runs.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import type { ApplyResult } from "../../src/index.ts";
 import { openServices } from "../../src/runtime.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import {
   actAsRival,
@@ -27,8 +28,6 @@ interface Moment {
   /** It is decided: the apply can only finish. */
   readonly isDecided: boolean;
 }
-
-const LONG = process.env["DRYDOCK_TEST"] === "long";
 
 describe("A rival who acts while a plan is landing", () => {
   let moments: readonly Moment[] = [];
@@ -193,7 +192,7 @@ function momentsOf(trace: string): Moment[] {
     return { point, nth, at, isBeforeLanding: at <= firstLanding, isDecided: at > decision };
   });
   const eligible = all.filter(({ at }) => at >= staging);
-  if (LONG) return eligible;
+  if (IS_LONG) return eligible;
   return [...Map.groupBy(eligible, ({ point, isDecided }) => `${point} ${isDecided}`).values()].flatMap(
     (group) => [...new Set([0, group.length - 1])].flatMap((at) => group[at] ?? []),
   );

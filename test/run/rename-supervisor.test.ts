@@ -15,8 +15,8 @@ import {
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { commandOf, readIfThere, SUPERVISOR_NAME } from "../../src/system/process/processes.ts";
-import { IS_LONG } from "../crash/points.ts";
 import { perlLine } from "../security/system-calls.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { Stage } from "./stage.ts";
 
 const TIME = new Date("2020-01-01T00:00:00Z");

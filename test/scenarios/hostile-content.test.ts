@@ -6,9 +6,10 @@ import { describe, it } from "node:test";
 import { assertRefused } from "../end-to-end/workplace.ts";
 import { ACTORS, Stage } from "../run/stage.ts";
 import { mountMemory, whyNoImages } from "../support/file-systems.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 
-const TINY_FILES = process.env["DRYDOCK_TEST"] === "long" ? 100_000 : 5_000;
+const TINY_FILES = IS_LONG ? 100_000 : 5_000;
 
 /** A stage with a folder beside the project that nothing may reach. */
 class HostileStage extends Stage {

@@ -5,7 +5,7 @@ import type { PlanDiff, PlanView } from "../../src/index.ts";
 import { openServices } from "../../src/runtime.ts";
 import { lastResult } from "../rivals/drydock-process.ts";
 import type { ImageFileSystem } from "../support/file-systems.ts";
-import { Disk, FOLDERS, type RestartedDisk, type Site } from "./disk.ts";
+import { type Cover, Disk, FOLDERS, type RestartedDisk, type Site } from "./disk.ts";
 
 interface Part {
   readonly only: readonly string[];
@@ -29,6 +29,8 @@ export interface Originals {
   readonly part?: Part;
   /** All of it has landed, and is taken back when the power is cut. */
   readonly isUndone?: boolean;
+  /** What is between Drydock and the disk. Default: nothing. */
+  readonly cover?: Cover;
   /** Makes the folder of an original. Default: a plain one. */
   readonly makeFolder?: (path: string) => void;
 }
@@ -45,13 +47,13 @@ export class CutLandings {
   readonly #originals: Originals;
 
   constructor(kind: ImageFileSystem, originals: Originals) {
-    this.#disk = new Disk(kind);
+    this.#disk = new Disk(kind, originals.cover);
     this.#originals = originals;
   }
 
   /** One landing in fresh folders, one power cut in it, one recovery. */
   async cutPowerAt(moment: string, more: string): Promise<AfterCut> {
-    const site = this.#disk.newSite();
+    const site = this.#disk.newSite((base) => this.#make(base));
     const { plan, work } = await this.#plan(site);
     const { part, isUndone } = this.#originals;
     const apply = ["apply", plan.id, ...(part === undefined ? [] : [{ only: part.only }])] as const;
@@ -64,15 +66,18 @@ export class CutLandings {
       : await this.#restartOverPart(disk, plan, part);
   }
 
+  #make(base: string): void {
+    for (const folder of FOLDERS) {
+      (this.#originals.makeFolder ?? mkdirSync)(join(base, folder));
+      this.#originals.make(join(base, folder));
+    }
+  }
+
   /** A plan with its work done, and what that is. */
   async #plan({
     base,
     stateDir,
   }: Site): Promise<{ readonly plan: PlanView; readonly work: readonly string[] }> {
-    for (const folder of FOLDERS) {
-      (this.#originals.makeFolder ?? mkdirSync)(join(base, folder));
-      this.#originals.make(join(base, folder));
-    }
     const drydock = await openServices({ stateDir, cwd: base, environment: {} });
     const { file = "", strategy } = this.#originals;
     const resources = FOLDERS.map((name) => ({ name, location: join(base, name, file), strategy }));

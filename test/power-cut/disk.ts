@@ -11,8 +11,35 @@ import { removeWithSubvolumes } from "../support/subvolumes.ts";
 /** What the plans of these tests are over: two folders of these names. */
 export const FOLDERS = ["a", "b"] as const;
 
+/**
+ * What is between Drydock and the disk. A script of sh mounts it at `seen` in a folder of the disk, where the
+ * originals are made in `behind`.
+ */
+export interface Cover {
+  readonly folders: readonly string[];
+  readonly behind: string;
+  readonly mount: string;
+}
+
+/** Like the root of a container: what is in `lower` is in the image. */
+export const OVERLAY_ROOT: Cover = {
+  folders: ["lower", "upper", "work"],
+  behind: "lower",
+  mount: 'mount -t overlay drydock-test -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work" "$1/seen"',
+};
+
+/** Two names can't be exchanged there. */
+export const WITHOUT_EXCHANGE: Cover = {
+  folders: ["behind"],
+  behind: "behind",
+  mount: 'bindfs -o attr_timeout=0,entry_timeout=0 "$1/behind" "$1/seen"',
+};
+
 /** A place of its own on a disk. */
 export interface Site {
+  /** What the disk has of it. */
+  readonly folder: string;
+  /** Where Drydock finds everything. */
   readonly base: string;
   readonly stateDir: string;
 }
@@ -43,10 +70,12 @@ export class Disk {
   readonly #image = join(this.#host.path, "disk.img");
   readonly #kind: ImageFileSystem;
   readonly #path = join(this.#host.path, "mounted");
+  readonly #cover: Cover | undefined;
   #sites = 0;
 
-  constructor(kind: ImageFileSystem) {
+  constructor(kind: ImageFileSystem, cover?: Cover) {
     this.#kind = kind;
+    this.#cover = cover;
     const template = mountImage(kind);
     execFileSync("umount", [template.path]);
     execFileSync("cp", ["--sparse=always", template.image, this.#image]);
@@ -55,19 +84,26 @@ export class Disk {
     execFileSync("mount", ["-t", kind, "-o", "loop", this.#image, this.#path]);
   }
 
-  newSite(): Site {
+  /** `make` puts something there. */
+  newSite(make: (base: string) => void = () => undefined): Site {
     this.#sites += 1;
-    const base = join(this.#path, String(this.#sites));
-    mkdirSync(base);
-    return { base, stateDir: join(base, "state") };
+    const folder = join(this.#path, String(this.#sites));
+    mkdirSync(folder);
+    const cover = this.#cover;
+    if (cover === undefined) {
+      make(folder);
+      return { folder, base: folder, stateDir: join(folder, "state") };
+    }
+    for (const name of ["seen", ...cover.folders]) mkdirSync(join(folder, name));
+    make(join(folder, cover.behind));
+    execFileSync("sh", ["-ec", cover.mount, "sh", folder]);
+    return { folder, base: join(folder, "seen"), stateDir: join(folder, "seen/state") };
   }
 
   /** What was there before the call is on disk. */
-  async cutPower(
-    { base, stateDir }: Site,
-    { call, at, more = "", somebodyFlushes }: Moment,
-  ): Promise<RestartedDisk> {
+  async cutPower(site: Site, { call, at, more = "", somebodyFlushes }: Moment): Promise<RestartedDisk> {
     execFileSync("sync", ["-f", this.#path]);
+    const { folder, base, stateDir } = site;
     const failpoint = [`${at}=stop`, more].filter((part) => part !== "").join();
     await using child = new DrydockProcess({ stateDir, calls: [call] }, { failpoint });
     await child.mustStop();
@@ -77,9 +113,10 @@ export class Disk {
     child.signal("SIGKILL");
     await child.ends();
     // No mount survives a power cut.
-    for (const point of mountsBelow(base)) unmount(point);
+    for (const point of mountsBelow(folder)) unmount(point);
     const found = join(this.#host.path, "found");
-    return new RestartedDisk({ snapshot, kind: this.#kind, path: this.#path, found, base, stateDir });
+    const cover = this.#cover?.mount ?? "true";
+    return new RestartedDisk({ ...site, snapshot, kind: this.#kind, path: this.#path, found, cover });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -94,6 +131,8 @@ interface Restarted extends Site {
   /** Where the disk was, and is again. */
   readonly path: string;
   readonly found: string;
+  /** Mounts what is between Drydock and the disk. */
+  readonly cover: string;
 }
 
 /** What calls have shown. */
@@ -115,13 +154,14 @@ export class RestartedDisk {
    * shown by `original`.
    */
   async run(calls: readonly ChildCall[]): Promise<Shown> {
-    const { snapshot, kind, path, found, base, stateDir } = this.#parts;
+    const { snapshot, kind, path, found, folder, base, stateDir, cover } = this.#parts;
     rmSync(found, { recursive: true, force: true });
     mkdirSync(found);
     const options = kind === "xfs" ? "loop,nouuid" : "loop";
-    const script = `mount -t ${kind} -o ${options} "$1" "$2" && shift 2 && "$@"; code=$?; cp -a "$BASE/a" "$BASE/b" "$FOUND"; exit $code`;
-    const variables = ["env", `BASE=${base}`, `FOUND=${found}`];
-    const wrapper = [...variables, "unshare", "-m", "sh", "-c", script, "sh", snapshot, path];
+    const mounts = `mount -t ${kind} -o ${options} "$1" "$2" && sh -ec "$COVER" sh "$FOLDER"`;
+    const script = `${mounts} && shift 2 && "$@"; code=$?; cp -a "$BASE/a" "$BASE/b" "$FOUND"; exit $code`;
+    const variables = [`BASE=${base}`, `FOUND=${found}`, `FOLDER=${folder}`, `COVER=${cover}`];
+    const wrapper = ["env", ...variables, "unshare", "-m", "sh", "-c", script, "sh", snapshot, path];
     const end = await runProcess({ stateDir, calls }, { wrapper });
     if (end.code !== 0 || end.answers.some((answer) => "error" in answer))
       return { problems: [`recovery failed: ${end.stderr} ${JSON.stringify(end.answers)}`] };
@@ -135,10 +175,10 @@ export class RestartedDisk {
   }
 
   [Symbol.dispose](): void {
-    const { snapshot, kind, base } = this.#parts;
+    const { snapshot, kind, folder } = this.#parts;
     rmSync(snapshot, { force: true });
-    if (kind === "btrfs") removeWithSubvolumes(base);
-    else removeFolder(base);
+    if (kind === "btrfs") removeWithSubvolumes(folder);
+    else removeFolder(folder);
   }
 }
 

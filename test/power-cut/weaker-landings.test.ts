@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { IS_LONG } from "../crash/points.ts";
 import { IMAGE_FILE_SYSTEMS, whyNoFuse, whyNoImages } from "../support/file-systems.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { assertAllOrNothing } from "./all-or-nothing.ts";
 import type { Originals } from "./cut-landings.ts";
 import { type Cover, OVERLAY_ROOT, WITHOUT_EXCHANGE } from "./disk.ts";

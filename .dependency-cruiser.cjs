@@ -113,6 +113,10 @@ const LAYERS = [
     "library/ shows the services to programs, and checks what they hand in: it must work without a command line",
   ],
   [
+    "adapters/",
+    "adapters/ shows a plan to frameworks as what they call a sandbox: the library must work without them",
+  ],
+  [
     "strategy.ts",
     "strategy.ts is a public entry, nothing but exports: inside, import from where things are defined",
   ],
@@ -159,7 +163,7 @@ module.exports = {
       comment:
         "the public entries are for programs: one that imports the library must not load the command line with it.",
       severity: "error",
-      from: { path: "^src/(?:library/|(?:index|strategy|strategies)[.]ts$)" },
+      from: { path: "^src/(?:library/|adapters/|(?:index|strategy|strategies)[.]ts$)" },
       to: { path: "^src/cli/" },
     },
     {

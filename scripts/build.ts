@@ -24,7 +24,7 @@ import { manPage } from "./man-page.ts";
  *   share. All come from one call of esbuild: a class that two of them use is in a chunk of its own, so a
  *   strategy that imports "drydock-sandbox/strategy" meets the same classes as the command line.
  *   bin/compiled.cjs loads them, which it can only do with the older kind of modules.
- * - index.js, strategy.js, strategies.js, testing.js, which export from there, and victim.js, the process
+ * - index.js, strategy.js and the other public entries, which export from there, and victim.js, the process
  *   that the conformance suite kills.
  * - holder.js, the program that holds transactions, with the drivers that it needs.
  * - launcher.cjs, which starts program/launch.js, the program that becomes a command.

@@ -10,6 +10,8 @@ export const PUBLIC_ENTRIES = {
   strategy: "src/strategy.ts",
   strategies: "src/strategies.ts",
   testing: "src/testing/index.ts",
+  "ai-sdk": "src/adapters/ai-sdk.ts",
+  deepagents: "src/adapters/deepagents.ts",
 } as const;
 
 /**
@@ -24,7 +26,7 @@ export async function makeDeclarations(root: string, types: string): Promise<voi
     const input = Object.fromEntries(
       Object.entries(PUBLIC_ENTRIES).map(([name, source]) => [name, join(raw, declarationOf(source))]),
     );
-    const bundle = await rollup({ input, plugins: [dts()], external: /^node:/ });
+    const bundle = await rollup({ input, plugins: [dts()], external: /^(?:node:|ai$|deepagents$)/ });
     await bundle.write({ dir: types, entryFileNames: "[name].d.ts", chunkFileNames: "shared-[hash].d.ts" });
     await bundle.close();
   } finally {

@@ -148,7 +148,12 @@ export class Runs {
     await using _ = rest;
     const exitCode = await running.ended;
     const durationMs = Math.round(milliseconds() - upAt);
-    const { limit, scratch } = await metBeforeEnd(limits, () => this.#end(plan, use, entered, startedAt));
+    // What the caller aborted is the command: its end is not cut short with it.
+    const { limit, scratch } = await metBeforeEnd(limits, () =>
+      session.operations.run({ operation: "end command", planId: plan.id }, () =>
+        this.#end(plan, use, entered, startedAt),
+      ),
+    );
     if (limit !== undefined)
       notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
     const signal = signalOf(exitCode);

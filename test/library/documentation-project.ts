@@ -49,8 +49,18 @@ export function blocksOf(page: string): number {
 export class DocumentationProject implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), "drydock-library-"));
 
-  constructor(examples: readonly Example[]) {
+  /** `packages`: what else is installed there; `files`: what else is in it. */
+  constructor(
+    examples: readonly Example[],
+    {
+      packages = [],
+      files = {},
+    }: { readonly packages?: readonly string[]; readonly files?: { readonly [name: string]: string } } = {},
+  ) {
     mkdirSync(join(this.path, "node_modules"));
+    for (const name of packages)
+      symlinkSync(join(root, "node_modules", name), join(this.path, "node_modules", name));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.path, name), text);
     symlinkSync(root, join(this.path, "node_modules/drydock-sandbox"));
     symlinkSync(join(root, "node_modules/@types"), join(this.path, "node_modules/@types"));
     writeFileSync(join(this.path, "package.json"), JSON.stringify({ type: "module" }));

@@ -23,6 +23,8 @@ function project(): TemporaryFolder {
   folder.write("src/strategies.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/testing/process/victim-main.ts", "export {};\n");
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
+  for (const name of ["ai-sdk", "deepagents"])
+    folder.write(`src/adapters/${name}.ts`, 'export { Shared } from "../core/shared.ts";\n');
   folder.write("src/strategies/transaction-rollback/holder/holder-main.ts", 'console.log("kept");\n');
   folder.write(
     "src/run/launch/launcher-main.ts",
@@ -61,7 +63,11 @@ describe("the build", () => {
       .filter((name) => /class\b/.test(readFileSync(join(dist, name), "utf8")));
     assert.equal(definitions.length, 1, definitions.join(", "));
     const types = readdirSync(join(dist, "types")).filter((name) => !name.startsWith("shared-"));
-    assert.deepEqual(types, ["index.d.ts", "strategies.d.ts", "strategy.d.ts", "testing.d.ts"]);
+    const names = ["ai-sdk", "deepagents", "index", "strategies", "strategy", "testing"];
+    assert.deepEqual(
+      types,
+      names.map((name) => `${name}.d.ts`),
+    );
     const declarations = readdirSync(join(dist, "types")).map((name) =>
       readFileSync(join(dist, "types", name), "utf8"),
     );

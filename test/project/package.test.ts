@@ -131,6 +131,31 @@ describe("the package", () => {
     assert.deepEqual({ apart, misnamed }, { apart: [], misnamed: [] });
   });
 
+  it("[P12] brings no framework, loads no adapter that is not asked for, and an adapter loads no framework", () => {
+    const installed = readdirSync(join(consumer.path, "node_modules"));
+    const frameworks = ["ai", "@ai-sdk", "deepagents", "@langchain", "langchain"];
+    assert.deepEqual(
+      installed.filter((name) => frameworks.includes(name)),
+      [],
+    );
+    consumer.write(
+      "adapters.js",
+      `import { sandboxSession } from "drydock-sandbox/ai-sdk";
+import { sandboxBackend } from "drydock-sandbox/deepagents";
+console.log(typeof sandboxSession, typeof sandboxBackend);`,
+    );
+    assert.equal(run(consumer.path, process.execPath, "adapters.js"), "function function\n");
+    const program = join(consumer.path, "node_modules/drydock-sandbox/dist/program");
+    for (const entry of ["cli.js", "index.js", "strategy.js", "strategies.js", "testing.js"]) {
+      const reached = reachedFrom(program, entry);
+      assert.ok(reached.size > 1);
+      assert.deepEqual(
+        ["ai-sdk.js", "deepagents.js"].filter((name) => reached.has(name)),
+        [],
+      );
+    }
+  });
+
   it("ships declarations that a strict program is checked against", () => {
     consumer.write("consumer.ts", CONSUMER);
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "esnext"];
@@ -144,7 +169,11 @@ describe("the package", () => {
     const names = readdirSync(folder);
     const texts = new Map(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
     const entries = names.filter((name) => !name.startsWith("shared-"));
-    assert.deepEqual(entries, ["index.d.ts", "strategies.d.ts", "strategy.d.ts", "testing.d.ts"]);
+    const known = ["ai-sdk", "deepagents", "index", "strategies", "strategy", "testing"];
+    assert.deepEqual(
+      entries,
+      known.map((name) => `${name}.d.ts`),
+    );
     const exported = new Set(entries.flatMap((name) => exportedBy(texts.get(name) ?? "")));
     assert.ok(
       exported.has("Plan") && exported.has("DrydockError") && exported.has("TwoPhaseSandboxStrategy"),
@@ -166,6 +195,17 @@ function exportedBy(text: string): readonly string[] {
   return [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = ""]) =>
     list.split(",").map((item) => item.trim().split(" ").at(-1) ?? ""),
   );
+}
+
+/** The modules of the program that one of them loads, at once or when it is used. */
+function reachedFrom(program: string, entry: string): ReadonlySet<string> {
+  const reached = new Set([entry]);
+  for (const name of reached) {
+    const text = readFileSync(join(program, name), "utf8");
+    for (const [, other = ""] of text.matchAll(/(?:require|[$]mport)\("[.][/]([^"/]+[.]js)"\)/g))
+      reached.add(other);
+  }
+  return reached;
 }
 
 /** Runs a program that must succeed, and gives what it printed. */

@@ -39,7 +39,7 @@ async function entryAt(resource: InResource, path: string): ReturnType<InResourc
 }
 
 /** The path with the links on it followed. */
-async function followedInside(path: string, stat: InResource["stat"]): Promise<string> {
+export async function followedInside(path: string, stat: InResource["stat"]): Promise<string> {
   const waiting = namesOf(path);
   const found: string[] = [];
   let links = 0;

@@ -4,6 +4,8 @@ import { isAbsolute, join } from "node:path";
 import { describe, it } from "node:test";
 import { assertRefused, Workplace } from "./workplace.ts";
 
+const PROJECT = join(import.meta.dirname, "../..");
+
 const IN_PLACE = "sandbox:\n  strategy: none\nresources:\n  web: { location: ./app }\n";
 
 describe("the config on the command line", () => {
@@ -14,9 +16,11 @@ describe("the config on the command line", () => {
       place.done("init"),
       `Wrote ${file}. It counts once you trust it: edit it, then run 'drydock trust'.\n`,
     );
-    const [, schema = ""] =
-      /^# yaml-language-server: \$schema=(file:.*)\n/.exec(place.read("drydock.yaml")) ?? [];
-    assert.equal(JSON.parse(readFileSync(new URL(schema), "utf8")).title, "drydock.yaml");
+    const [, address = ""] =
+      /^# yaml-language-server: \$schema=(.*)\n/.exec(place.read("drydock.yaml")) ?? [];
+    const { name, version } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8"));
+    const [, path = ""] = address.split(`https://unpkg.com/${name}@${version}/`);
+    assert.equal(JSON.parse(readFileSync(join(PROJECT, path), "utf8")).title, "drydock.yaml");
     assert.match(place.read("drydock.yaml"), /^# .*\n(?:.*\n)*sandbox:\n(?:.*\n)* {2}strategy: auto\n/);
     place.write("drydock.yaml", "# mine\n");
     assertRefused(place.drydock(["init"]), 2, /There already is a \S+drydock\.yaml\./);

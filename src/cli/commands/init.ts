@@ -1,5 +1,4 @@
 import { dirname, join, relative } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { CONFIG_FILE_NAME } from "../../config/nearest-config.ts";
 import { UsageError } from "../../core/errors/errors.ts";
@@ -11,28 +10,32 @@ import { realPathOf } from "../../system/data/locations.ts";
 import { createWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { CommandContext } from "../command-context.ts";
+import { packageManifest } from "./version.ts";
 
 /** `drydock init` */
 export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
     const file = join(context.cwd, CONFIG_FILE_NAME);
     const { initTemplate } = await import("../../config/init-template.ts");
-    create(context.cwd, initTemplate(schemaFile(context.cwd)));
+    create(context.cwd, initTemplate(await schemaFor(context.cwd)));
     context.result({ file }, () => [
       `Wrote ${displayPath(file)}. It counts once you trust it: edit it, then run 'drydock trust'.`,
     ]);
   });
 }
 
+const SCHEMA = "schema/drydock.schema.json";
+
 /**
- * The schema that comes with this Drydock, as editors find it. One that is installed in the project has a
- * relative path, which is the same for everybody who works on it.
+ * The schema of this version, as editors find it, in words that hold on every machine: a relative path if
+ * Drydock is installed in the project, else the address of the published package.
  */
-function schemaFile(cwd: string): string | undefined {
-  const file = join(dirname(process.argv[1] ?? ""), "../schema/drydock.schema.json");
-  if (!isFile(file)) return undefined;
+async function schemaFor(cwd: string): Promise<string> {
+  const file = join(dirname(process.argv[1] ?? ""), "..", SCHEMA);
   const fromHere = relative(realPathOf(cwd) ?? cwd, file);
-  return fromHere.startsWith("../") ? pathToFileURL(file).href : `./${fromHere}`;
+  if (!fromHere.startsWith("../") && isFile(file)) return `./${fromHere}`;
+  const { name, version } = await packageManifest();
+  return `https://unpkg.com/${name}@${version}/${SCHEMA}`;
 }
 
 function create(cwd: string, text: string): void {

@@ -11,6 +11,11 @@ export function define(command: Command, context: CommandContext): void {
 
 /** The version of this Drydock. */
 export async function version(): Promise<string> {
+  return (await packageManifest()).version;
+}
+
+/** The name under which this Drydock is published, and its version. */
+export async function packageManifest(): Promise<{ readonly name: string; readonly version: string }> {
   const { default: manifest } = await import("../../../package.json", { with: { type: "json" } });
-  return manifest.version;
+  return manifest;
 }

@@ -30,7 +30,8 @@ export const planShape = z.object({
       error: z.string().optional(),
       notes: z.array(z.string()).optional(),
       linksOut: z.array(z.object({ path: z.string(), target: z.string() })).optional(),
-      path: z.string().nullable(),
+      // The description keeps the branches apart: some clients refuse a schema with a list of types.
+      path: z.union([z.string(), z.null().describe("There is none now.")]),
     }),
   ),
 });

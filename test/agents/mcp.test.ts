@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { Workplace } from "../end-to-end/workplace.ts";
@@ -123,6 +124,24 @@ describe("drydock mcp", () => {
     assert.equal(rest.text, whole.slice(piece.next, piece.next + 10));
     const { planId } = first;
     assert.match(await client.resource(`drydock://plans/${planId}/patch/long`), /^\+40000$/m);
+  });
+
+  it("[P7] gives the rows of a database as values that every reader of JSON keeps exactly", async () => {
+    using place = new Workplace();
+    using database = new DatabaseSync(join(place.path, "shop.db"));
+    database.exec("CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, price REAL, image BLOB)");
+    await using client = await McpClient.start(place, ["-r", "shop.db"]);
+    const script = `INSERT INTO items VALUES (1, 'boat', 0.5, x'00ff'), (9007199254740993, NULL, 9e999, NULL);
+      SELECT * FROM items`;
+    const { results } = await client.done("plan_sql", { script });
+    assert.deepEqual(results.at(-1), {
+      columns: ["id", "name", "price", "image"],
+      rows: [
+        [1, "boat", 0.5, { base64: "AP8=" }],
+        ["9007199254740993", null, "Infinity", null],
+      ],
+      ...{ changes: 0, more: 0 },
+    });
   });
 
   it("gives a handle for a long command, ends it on demand, and ends all of them with the client", async () => {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { UsageError } from "../../core/errors/errors.ts";
 import { pathFromBytes } from "../../core/paths/byte-path.ts";
+import type { DatabaseValue } from "../../core/values/query.ts";
 import { MOST_CHARACTERS } from "../capped.ts";
 import { changeShape, pathArgument, planArgument, resourceArgument } from "../shapes.ts";
 import { tool } from "../tool.ts";
@@ -60,6 +61,17 @@ export const planWrite = tool({
   },
 });
 
+const valueShape = z
+  .union([z.string(), z.number(), z.null(), z.object({ base64: z.string() })])
+  .describe("A number that JSON readers would round is a text.");
+
+/** Most readers of JSON have no integers beyond 2^53, and JSON has no infinity. */
+function exactValue(value: DatabaseValue): z.input<typeof valueShape> {
+  if (value instanceof Uint8Array) return { base64: Buffer.from(value).toString("base64") };
+  const isExact = typeof value !== "bigint" && (typeof value !== "number" || Number.isFinite(value));
+  return isExact ? value : String(value);
+}
+
 export const planSql = tool({
   name: "plan_sql",
   title: "Run SQL",
@@ -69,7 +81,7 @@ export const planSql = tool({
     results: z.array(
       z.object({
         columns: z.array(z.string()),
-        rows: z.array(z.array(z.unknown())),
+        rows: z.array(z.array(valueShape)),
         changes: z.number().describe("How many rows the statement changed."),
         more: z.number().describe("How many rows are not in this list."),
       }),
@@ -81,7 +93,7 @@ export const planSql = tool({
     return {
       results: results.map(({ columns, rows, changes }) => ({
         columns,
-        rows: rows.slice(0, MOST_ROWS),
+        rows: rows.slice(0, MOST_ROWS).map((row) => row.map(exactValue)),
         changes,
         more: Math.max(0, rows.length - MOST_ROWS),
       })),

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
-import { IS_LONG } from "../crash/points.ts";
 import { program, Workplace } from "../end-to-end/workplace.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { NpmTool } from "./npm-tool.ts";
 
 /** Scenarios that any server must pass. The others call tools and prompts of the suite's sample server. */

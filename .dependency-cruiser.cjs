@@ -226,6 +226,28 @@ module.exports = {
       to: { path: ["^(?:test|bench|scripts|examples)/", TEST] },
     },
     {
+      name: "page-apart",
+      comment:
+        "page/ runs in browsers: of the source it uses only what touches nothing of Node. Everything else it asks of its server.",
+      severity: "error",
+      from: { path: "^page/" },
+      to: {
+        path: "^src/",
+        pathNot: [
+          "^src/core/(?:paths/byte-path|values/invisible-characters)[.]ts$",
+          "^src/plans/renames/rename-index[.]ts$",
+          "^src/cli/render/plan/change-notes[.]ts$",
+        ],
+      },
+    },
+    {
+      name: "source-without-page",
+      comment: "page/ is bundled for browsers: the source knows only its built files.",
+      severity: "error",
+      from: { path: "^src/" },
+      to: { path: "^page/" },
+    },
+    {
       name: "no-circle",
       comment:
         "files that import each other in a circle can only be understood, loaded and replaced together: move what they share out.",
@@ -259,7 +281,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["drydock-source", "import", "node", "default", "types"],
-      extensions: [".ts", ".js", ".json"],
+      extensions: [".ts", ".tsx", ".js", ".mjs", ".json"],
     },
     builtInModules: { add: ["node:sqlite", "sqlite", "node:test", "node:test/reporters"] },
   },

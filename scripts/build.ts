@@ -13,6 +13,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { buildPage } from "./build-page.ts";
 import { fewFiles } from "./bundle-pieces.ts";
 import { directBuiltins, englishOnly } from "./bundle-plugins.ts";
 import { makeDeclarations, PUBLIC_ENTRIES } from "./declarations.ts";
@@ -27,6 +28,7 @@ import { manPage } from "./man-page.ts";
  * - index.js, strategy.js and the other public entries, which export from there, and victim.js, the process
  *   that the conformance suite kills.
  * - holder.js, the program that holds transactions, with the drivers that it needs.
+ * - page/, the page of reviews (build-page.ts).
  * - launcher.cjs, which starts program/launch.js, the program that becomes a command.
  * - types/, the declarations of the public entries (declarations.ts).
  * - man/drydock.1, the man page, from docs/cli.md (man-page.ts).
@@ -98,6 +100,7 @@ async function buildAll(): Promise<void> {
     writeEntries(fresh);
     await makeDeclarations(root, join(fresh, "types"));
     writeManPage(join(fresh, "man"));
+    await buildPage(root, join(fresh, "page"));
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);
   } finally {

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -7,9 +8,10 @@ import { join } from "node:path";
  */
 const root = join(import.meta.dirname, "..");
 const depcruise = join(root, "node_modules/dependency-cruiser/bin/dependency-cruiser.mjs");
+const FOLDERS = ["src", "page"].filter((folder) => existsSync(join(root, folder)));
 const { status, stdout, stderr } = spawnSync(
   process.execPath,
-  [depcruise, "--config", ".dependency-cruiser.cjs", "--output-type", "err-long", "src"],
+  [depcruise, "--config", ".dependency-cruiser.cjs", "--output-type", "err-long", ...FOLDERS],
   { cwd: root, encoding: "utf8" },
 );
 const looked = Number(/\((\d+) modules?/.exec(stdout)?.[1] ?? 0);

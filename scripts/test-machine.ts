@@ -42,6 +42,7 @@ const NEEDED: readonly Need[] = [
   { program: "ceph-osd", package: "ceph-osd", lost: "tests of the example for S3 buckets" },
   { program: "radosgw", package: "radosgw", lost: "tests of the example for S3 buckets" },
   { program: "python3", package: "python3", lost: "tests of strategies and clients in Python" },
+  { program: "chromium", package: "chromium", lost: "tests of the page of reviews" },
   { program: "groff", package: "groff-base", lost: "tests of the man page" },
   { program: "zsh", package: "zsh", lost: "tests of completion in zsh" },
   { program: "fish", package: "fish", lost: "tests of completion in fish" },

@@ -17,6 +17,10 @@ const CHECKS: readonly Step[] = [
     name: "types (tsc)",
     command: [process.execPath, "node_modules/typescript-7/bin/tsc", "-p", "tsconfig.json"],
   },
+  {
+    name: "types of the page (tsc)",
+    command: [process.execPath, "node_modules/typescript-7/bin/tsc", "-p", "page/tsconfig.json"],
+  },
   { name: "import rule (dependency-cruiser)", command: [process.execPath, "scripts/layers.ts"] },
   { name: "dead code (knip)", command: [process.execPath, "node_modules/knip/bin/knip.js"] },
   { name: "list of failpoints", command: [process.execPath, "scripts/failpoints.ts", "--check"] },

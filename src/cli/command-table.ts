@@ -134,6 +134,11 @@ export const COMMANDS: readonly CommandEntry[] = [
   command("undo", "short for 'plan undo'", () => import("./commands/plan/plan-undo.ts")),
   command("list", "short for 'plan list'", () => import("./commands/plan/plan-list.ts")),
   command(
+    "review",
+    "look at plans in the browser, and wait for the verdict",
+    () => import("./commands/review/review.ts"),
+  ),
+  command(
     "approve",
     "approve exactly what a plan would change, for 'plan apply --approved'",
     () => import("./commands/review/approve.ts"),

@@ -30,6 +30,7 @@ describe("what the command line says of itself and the machine", () => {
       "apply",
       "undo",
       "list",
+      "review",
       "approve",
       "plan",
       "recover",

@@ -30,6 +30,10 @@ function project(): TemporaryFolder {
     "src/run/launch/launcher-main.ts",
     'console.log("launched", import.meta.url.startsWith("file:"));\n',
   );
+  folder.write("page/main.tsx", 'document.title = "page";\n');
+  folder.write("page/style/main.css", "main { color: red; }\n");
+  folder.write("page/index.html", "<!doctype html>\n");
+  folder.write("page/icon.svg", "<svg/>\n");
   return folder;
 }
 

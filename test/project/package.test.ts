@@ -6,6 +6,7 @@ import { projectRoot, runProgram, TemporaryFolder } from "./project-copy.ts";
 
 const SOURCES = [
   "src",
+  "page",
   "bin",
   "clients",
   "scripts",
@@ -87,6 +88,9 @@ describe("the package", () => {
       "dist/program/cli.js",
       "dist/types/index.d.ts",
       "dist/man/drydock.1",
+      "dist/page/index.html",
+      "dist/page/main.js",
+      "dist/page/licences.txt",
       "clients/python/drydock.py",
       "clients/python/drydock_strategy.py",
       ".claude-plugin/marketplace.json",

@@ -5,7 +5,6 @@ import { Hono } from "hono";
 import { BASE, OPERATIONS } from "../api.ts";
 import { openApiDocument } from "../openapi.ts";
 import type { ByteAnswer, Operation, ServeContext, StreamEvent } from "../operation.ts";
-import type { Guard } from "./guard.ts";
 import { problemOf, RequestError } from "./problem.ts";
 import { contentOf, inputOf } from "./request-input.ts";
 import { sendBytes, sendEvents } from "./streams.ts";
@@ -34,19 +33,26 @@ export class Requests {
 }
 
 export interface AppOptions extends ServeContext {
-  readonly guard: Guard;
+  /** Throws for a request that may not come in. */
+  readonly guard: { assertAllowed(incoming: IncomingMessage): void };
+  /** Default: all operations of the API. */
+  readonly operations?: readonly Operation[];
   readonly requests: Requests;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   /** Serves agents, by the Model Context Protocol. */
-  readonly mcp: (request: Request) => Promise<Response>;
+  readonly mcp?: (request: Request) => Promise<Response>;
+  /** Headers of every answer, also of a refusal. */
+  readonly headers?: { readonly [name: string]: string };
+  /** Adds routes of its own. */
+  readonly extend?: (app: App) => void;
   /** Told of defects, which clients see only as such. */
   readonly onDefect: (thrown: unknown) => void;
 }
 
 /** The routes: one for each operation, the document, and the agents' way in. */
 export function makeApp(options: AppOptions): App {
-  const { guard, requests, stopping, onDefect } = options;
+  const { guard, requests, stopping, mcp, operations = OPERATIONS, headers = {}, onDefect } = options;
   const app: App = new Hono();
   app.onError((thrown) => {
     const problem = problemOf(thrown);
@@ -60,14 +66,16 @@ export function makeApp(options: AppOptions): App {
   });
   app.use(async ({ env }, next) => {
     requests.add(env.outgoing);
+    for (const [name, value] of Object.entries(headers)) env.outgoing.setHeader(name, value);
     guard.assertAllowed(env.incoming);
     if (stopping.aborted)
       throw new RequestError([503, "STOPPING"], "The server stops.", { hint: "Try again when it is back." });
     await next();
   });
+  options.extend?.(app);
   app.get(`${BASE}/openapi.json`, () => answerOf(openApiDocument(), 200));
-  app.all("/mcp", async ({ req }) => await options.mcp(req.raw));
-  for (const operation of OPERATIONS) route(app, operation, options);
+  if (mcp !== undefined) app.all("/mcp", async ({ req }) => await mcp(req.raw));
+  for (const operation of operations) route(app, operation, options);
   return app;
 }
 

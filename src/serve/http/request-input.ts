@@ -26,6 +26,14 @@ export async function inputOf(operation: Operation, incoming: IncomingMessage, p
   };
 }
 
+/** A JSON body of this shape. */
+export async function checkedBody<Shape extends z.ZodType>(
+  shape: Shape,
+  incoming: IncomingMessage,
+): Promise<z.output<Shape>> {
+  return checked(shape, await jsonOf(incoming), "body");
+}
+
 /** The body as it comes, at most so many bytes of it. */
 export async function* contentOf(
   incoming: AsyncIterable<Uint8Array>,
@@ -73,7 +81,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-function checked<Shape extends z.ZodObject>(shape: Shape, given: unknown, where: string): z.output<Shape> {
+function checked<Shape extends z.ZodType>(shape: Shape, given: unknown, where: string): z.output<Shape> {
   const { success, data, error } = shape.safeParse(given);
   if (success) return data;
   const problems = error.issues.slice(0, MOST_PROBLEMS).map(({ path, message }) => ({

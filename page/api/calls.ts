@@ -1,0 +1,86 @@
+import type { Problem } from "./types.ts";
+
+/** A call that the server refused, or that did not reach it. */
+export class CallError extends Error {
+  readonly problem: Problem | undefined;
+
+  constructor(message: string, problem?: Problem) {
+    super(message);
+    this.problem = problem;
+  }
+}
+
+/**
+ * The key of this page, which the server wants beside its cookie. It is kept where only pages of this very
+ * host and port can read it, so that other windows and a reload have it too.
+ */
+const KEY = "drydock-key";
+
+export function keepKey(key: string): void {
+  localStorage.setItem(KEY, key);
+}
+
+interface CallOptions {
+  readonly body?: object;
+  readonly signal?: AbortSignal;
+  readonly headers?: { readonly [name: string]: string };
+  /** The answer is of no interest, because the window closes. */
+  readonly keepalive?: boolean;
+}
+
+/** Calls the server. Fails with what it said. */
+export async function call(method: string, path: string, options: CallOptions = {}): Promise<Response> {
+  const { body, signal, keepalive = false } = options;
+  const headers = {
+    "x-drydock-key": localStorage.getItem(KEY) ?? "",
+    ...(body !== undefined && { "content-type": "application/json" }),
+    ...options.headers,
+  };
+  const wanted = {
+    ...{ method, headers, keepalive },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
+  };
+  const answer = await fetch(path, wanted).catch((thrown: unknown) => {
+    if (signal?.aborted === true) throw thrown;
+    throw new CallError("The server does not answer: the review has ended, or its command was stopped.");
+  });
+  if (answer.ok) return answer;
+  const problem = await problemIn(answer);
+  throw new CallError(problem?.detail ?? `The server answered ${answer.status}.`, problem);
+}
+
+async function problemIn(answer: Response): Promise<Problem | undefined> {
+  const isProblem = answer.headers.get("content-type") === "application/problem+json";
+  return isProblem ? ((await answer.json()) as Problem) : undefined;
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const answer = await call("GET", path, signal === undefined ? {} : { signal });
+  return (await answer.json()) as T;
+}
+
+export async function post<T>(path: string, body: object): Promise<T> {
+  return (await (await call("POST", path, { body })).json()) as T;
+}
+
+/** The query of a URL. A path may hold bytes that are not UTF-8, as lone surrogates (byte-path.ts). */
+export function query(values: { readonly [name: string]: string | number | undefined }): string {
+  const pairs = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encoded(String(value))}`],
+  );
+  return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
+}
+
+const LONE_BYTE = /([\udc80-\udcff])/u;
+
+export function encoded(text: string): string {
+  return text
+    .split(LONE_BYTE)
+    .map((part, at) =>
+      at % 2 === 0
+        ? encodeURIComponent(part.toWellFormed())
+        : `%${(part.charCodeAt(0) - 0xdc00).toString(16)}`,
+    )
+    .join("");
+}

@@ -1,0 +1,23 @@
+import type { components } from "../../schema/openapi.d.ts";
+
+/** The documents of the API, by the names that the page uses. */
+type Schemas = components["schemas"];
+
+export type Plan = Schemas["Plan"];
+export type Diff = Schemas["Diff"];
+export type Change = Schemas["Change"];
+export type Rename = Diff["renames"][number];
+export type SelfRunning = Diff["selfRunning"][number];
+export type Checkpoint = Schemas["Checkpoint"];
+export type LogEntry = Schemas["Log"]["entries"][number];
+export type PlanEvent = Schemas["Event"];
+export type Scratch = Schemas["Scratch"];
+export type Landing = Schemas["Landing"];
+export type Problem = Schemas["Problem"];
+
+/** What the server says about the review. */
+export interface ReviewSession {
+  /** The plan that the review is about; null: any. */
+  readonly plan: string | null;
+  readonly version: string;
+}

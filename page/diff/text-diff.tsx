@@ -1,0 +1,259 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { pathFromBytes } from "../../src/core/paths/byte-path.ts";
+import { contentOf, patchOf } from "../api/server.ts";
+import type { Change } from "../api/types.ts";
+import { messageOf } from "../model/review.ts";
+import { isSideBySide } from "../model/settings.ts";
+import { amount, counted } from "../text/amounts.ts";
+import { LineText } from "./line-text.tsx";
+import { type Hunk, hunksIn } from "./patch.ts";
+import { type GapRow, type LineRow, type Opened, type Row, rowsOf, type Side } from "./rows.ts";
+import { languageOf, type Tokens, tokensOf } from "./syntax.ts";
+
+/** The file beyond its hunks is read up to this size, for those who want to see more of it. */
+const MOST_BYTES = 4 * 1024 * 1024;
+/** How many rows are shown at once; the others are counted, and come with a press of a button. */
+const MOST_ROWS = 1500;
+/** How many lines a gap opens by at once. */
+const MORE = 20;
+
+interface TextDiffProps {
+  readonly plan: string;
+  readonly change: Change;
+}
+
+/** What is known of a file; its lines beyond the hunks only if they were read. */
+interface FileText {
+  readonly hunks: readonly Hunk[];
+  readonly after?: readonly string[];
+}
+
+interface Colours {
+  readonly before?: Tokens;
+  readonly after?: Tokens;
+}
+
+/** The lines of a text file that change. */
+export function TextDiff({ plan, change }: TextDiffProps): ComponentChildren {
+  const [text, setText] = useState<FileText | string | undefined>(undefined);
+  const [colours, setColours] = useState<Colours>({});
+  const [opened, setOpened] = useState<ReadonlyMap<number, Opened>>(new Map());
+  const [most, setMost] = useState(MOST_ROWS);
+  const version = `${change.before?.digest} ${change.after?.digest}`;
+  useEffect(() => {
+    const reading = new AbortController();
+    setOpened(new Map());
+    read(plan, change, reading.signal)
+      .then(async (found) => {
+        setText(found);
+        setColours(await coloursOf(change.path, found));
+      })
+      .catch((thrown: unknown) => {
+        if (!reading.signal.aborted) setText(messageOf(thrown));
+      });
+    return () => reading.abort();
+  }, [plan, change.resource, change.path, version]);
+  const isSplit = isSideBySide.value && change.operation === "modified";
+  const rows = useMemo(
+    () => (typeof text === "object" ? rowsOf(text.hunks, { isSplit, after: text.after, opened }) : []),
+    [text, isSplit, opened],
+  );
+  if (text === undefined) return <p class="empty">Reading…</p>;
+  if (typeof text === "string") return <p class="warning">{text}</p>;
+  const open = (gap: number, more: Partial<Opened>) => {
+    const { head, tail } = opened.get(gap) ?? { head: 0, tail: 0 };
+    setOpened(new Map(opened).set(gap, { head: head + (more.head ?? 0), tail: tail + (more.tail ?? 0) }));
+  };
+  return (
+    <section class="diff-scroll" tabIndex={0} aria-label="Changed lines">
+      <table class={`diff ${isSplit ? "split" : "unified"}`}>
+        <caption class="hidden">Changed lines</caption>
+        <colgroup>
+          <col class="number" />
+          {isSplit && <col />}
+          <col class="number" />
+          <col />
+        </colgroup>
+        <tbody>
+          {rows.slice(0, most).map((row, at) => (
+            <DiffRow {...{ row, isSplit, colours, open, canOpen: text.after !== undefined }} key={at} />
+          ))}
+        </tbody>
+      </table>
+      {rows.length > most && (
+        <p class="more">
+          {counted(rows.length - most, "more line")}.{" "}
+          <button type="button" onClick={() => setMost(most + MOST_ROWS)}>
+            Show the next {amount(Math.min(MOST_ROWS, rows.length - most))}
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+async function read(plan: string, change: Change, signal: AbortSignal): Promise<FileText> {
+  const hunks = hunksIn(pathFromBytes(await patchOf(plan, change, signal)));
+  const { operation, after } = change;
+  if (operation !== "modified" || (after?.size ?? 0) > MOST_BYTES) return { hunks };
+  const content = pathFromBytes(await contentOf(plan, change, { most: MOST_BYTES, signal }));
+  return { hunks, after: linesIn(content) };
+}
+
+function linesIn(text: string): readonly string[] {
+  const lines = text.split("\n");
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
+}
+
+/** The colours of both sides. A side of which only parts are known has the colours of these parts. */
+async function coloursOf(path: string, { hunks, after }: FileText): Promise<Colours> {
+  const language = languageOf(path);
+  const sides = {
+    before: linesOf(hunks, "before", after),
+    after: after ?? linesOf(hunks, "after", undefined),
+  };
+  const [before, now] = await Promise.all([
+    tokensOf(sides.before, language),
+    tokensOf(sides.after, language),
+  ]);
+  return { ...(before !== undefined && { before }), ...(now !== undefined && { after: now }) };
+}
+
+/** All lines of a side: those of the hunks, and between them those of the other side, which are the same. */
+function linesOf(
+  hunks: readonly Hunk[],
+  side: "before" | "after",
+  file: readonly string[] | undefined,
+): readonly string[] {
+  const lines: string[] = [];
+  const other = side === "before" ? "added" : "deleted";
+  let at = 1;
+  for (const hunk of hunks) {
+    for (; at < hunk.after && lines.length < hunk[side] - 1; at += 1) lines.push(file?.[at - 1] ?? "");
+    while (lines.length < hunk[side] - 1) lines.push("");
+    for (const { kind, text } of hunk.lines) if (kind !== other) lines.push(text);
+    at = hunk.after + hunk.lines.filter(({ kind }) => kind !== "deleted").length;
+  }
+  return lines;
+}
+
+interface DiffRowProps {
+  readonly row: Row;
+  readonly isSplit: boolean;
+  readonly colours: Colours;
+  readonly canOpen: boolean;
+  readonly open: (gap: number, more: Partial<Opened>) => void;
+}
+
+function DiffRow({ row, isSplit, colours, canOpen, open }: DiffRowProps): ComponentChildren {
+  if (row.row === "hunk")
+    return (
+      <tr class="hunk" data-hunk={row.hunk}>
+        <td colSpan={isSplit ? 4 : 3} />
+      </tr>
+    );
+  if (row.row === "gap")
+    return (
+      <tr class="gap">
+        <td colSpan={isSplit ? 4 : 3}>
+          <Gap row={row} canOpen={canOpen} open={open} />
+        </td>
+      </tr>
+    );
+  return isSplit ? <SplitLine row={row} colours={colours} /> : <UnifiedLine row={row} colours={colours} />;
+}
+
+type GapProps = Pick<DiffRowProps, "canOpen" | "open"> & { readonly row: GapRow };
+
+function Gap({ row: { gap, hidden }, canOpen, open }: GapProps): ComponentChildren {
+  if (hidden === undefined) return <span>The rest of the file is the same.</span>;
+  const text = counted(hidden, "line is the same", "lines are the same");
+  if (!canOpen) return <span>{text}</span>;
+  return (
+    <>
+      {gap > 0 && hidden > MORE && (
+        <button type="button" onClick={() => open(gap, { head: MORE })}>
+          Show {MORE} below
+        </button>
+      )}
+      <button type="button" class="all" onClick={() => open(gap, { head: hidden })}>
+        {text}
+      </button>
+      {hidden > MORE && (
+        <button type="button" onClick={() => open(gap, { tail: MORE })}>
+          Show {MORE} above
+        </button>
+      )}
+    </>
+  );
+}
+
+interface LineProps {
+  readonly row: LineRow;
+  readonly colours: Colours;
+}
+
+const SIGNS = { same: " ", added: "+", deleted: "−", changed: "~" } as const;
+
+function UnifiedLine({ row, colours }: LineProps): ComponentChildren {
+  const { before, after, kind } = row;
+  const side = after ?? before;
+  const tokens = after === undefined ? colours.before : colours.after;
+  return (
+    <tr class={kind}>
+      <td class="number">{before?.line}</td>
+      <td class="number">{after?.line}</td>
+      {side !== undefined && <TextCell side={side} tokens={tokens} sign={SIGNS[kind]} />}
+    </tr>
+  );
+}
+
+function SplitLine({ row, colours }: LineProps): ComponentChildren {
+  const { before, after, kind } = row;
+  const isSame = kind === "same";
+  return (
+    <tr class={`${kind} both`}>
+      <td class={`number ${before === undefined || isSame ? "" : "deleted"}`}>{before?.line}</td>
+      {before === undefined ? (
+        <td class="none" />
+      ) : (
+        <TextCell
+          side={before}
+          tokens={colours.before}
+          sign={isSame ? " " : "−"}
+          name={isSame ? "" : "deleted"}
+        />
+      )}
+      <td class={`number ${after === undefined || isSame ? "" : "added"}`}>{after?.line}</td>
+      {after === undefined ? (
+        <td class="none" />
+      ) : (
+        <TextCell
+          side={after}
+          tokens={colours.after}
+          sign={isSame ? " " : "+"}
+          name={isSame ? "" : "added"}
+        />
+      )}
+    </tr>
+  );
+}
+
+interface TextCellProps {
+  readonly side: Side;
+  readonly tokens: Tokens | undefined;
+  readonly sign: string;
+  readonly name?: string;
+}
+
+function TextCell({ side, tokens, sign, name = "" }: TextCellProps): ComponentChildren {
+  return (
+    <td class={`text ${name}`}>
+      <span class="sign">{sign}</span>
+      <code>
+        <LineText side={side} tokens={tokens?.[side.line - 1]} />
+      </code>
+    </td>
+  );
+}

@@ -1,0 +1,122 @@
+import { baseName, parentPath } from "../../src/core/paths/byte-path.ts";
+import { RenameIndex } from "../../src/plans/renames/rename-index.ts";
+import type { Change, Diff, Rename } from "../api/types.ts";
+
+/** A change as the list has it. */
+export interface Listed {
+  readonly change: Change;
+  /** Names it on the page, also when the changes are read again. */
+  readonly key: string;
+  /** The entry was at another path. */
+  readonly rename?: Rename;
+  /** How many changes this one stands for: a rename has two, that of a folder more. */
+  readonly stands: number;
+}
+
+/** Changes under one heading, which can be folded. */
+export interface Group {
+  readonly key: string;
+  readonly title: string;
+  /** The resource and the folder, if the group is one. */
+  readonly resource?: string;
+  readonly folder?: string;
+  readonly items: readonly Listed[];
+  /** Whether its items are shown only when the user wants them. */
+  readonly isFolded: boolean;
+}
+
+export type ListRow =
+  | { readonly row: "group"; readonly key: string; readonly group: Group; readonly isOpen: boolean }
+  | { readonly row: "change"; readonly key: string; readonly item: Listed };
+
+const GENERATED = [
+  /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock)$/,
+  /(?:^|\/)(?:Cargo\.lock|poetry\.lock|uv\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock|go\.sum|flake\.lock)$/,
+  /(?:^|\/)(?:node_modules|vendor|dist|__pycache__|\.next|target\/(?:debug|release))\//,
+  /\.(?:min\.(?:js|css)|map|snap|pb\.go|pyc)$|_pb2\.py$/,
+];
+
+/** Whether a tool writes such a file, and nobody reads it. */
+function isGenerated(path: string): boolean {
+  return GENERATED.some((pattern) => pattern.test(path));
+}
+
+function keyOf({ resource, path }: Pick<Change, "resource" | "path">): string {
+  return `${resource}\0${path}`;
+}
+
+/** The changes with each rename as one. */
+export function listed(changes: readonly Change[], renames: readonly Rename[]): readonly Listed[] {
+  const index = new RenameIndex(renames);
+  const items: Listed[] = [];
+  for (const change of changes) {
+    const rename = index.of(change);
+    if (rename === undefined) items.push({ change, key: keyOf(change), stands: 1 });
+    else if (change.operation === "added" && change.path === rename.to)
+      items.push({ change, key: keyOf(change), rename, stands: 2 * ((rename.entries ?? 0) + 1) });
+  }
+  return items;
+}
+
+/** The groups of the list: first what needs attention, then folder by folder, last what tools wrote. */
+export function groupsOf(
+  items: readonly Listed[],
+  { selfRunning }: Pick<Diff, "selfRunning">,
+): readonly Group[] {
+  const word = new Set(selfRunning.filter(({ needsWord }) => needsWord).map(keyOf));
+  const [urgent, generated]: [Listed[], Listed[]] = [[], []];
+  const folders = new Map<
+    string,
+    { readonly resource: string; readonly folder: string; readonly items: Listed[] }
+  >();
+  for (const item of items) {
+    const { resource, path, warnings = [] } = item.change;
+    if (warnings.length > 0 || word.has(item.key)) urgent.push(item);
+    else if (isGenerated(path)) generated.push(item);
+    else {
+      const folder = parentPath(path);
+      const key = keyOf({ resource, path: folder });
+      const found = folders.get(key) ?? { resource, folder, items: [] };
+      folders.set(key, found);
+      found.items.push(item);
+    }
+  }
+  const fixed = (
+    key: string,
+    title: string,
+    found: readonly Listed[],
+    isFolded: boolean,
+  ): readonly Group[] => (found.length === 0 ? [] : [{ key, title, items: found, isFolded }]);
+  return [
+    ...fixed("urgent", "Look here first", urgent, false),
+    ...[...folders].map(([key, { resource, folder, items: found }]) => ({
+      ...{ key: `in ${key}`, resource, folder, items: found, isFolded: false },
+      title: folder === "." ? resource : `${resource}/${folder}`,
+    })),
+    ...fixed("generated", "Lock files and generated code", generated, true),
+  ];
+}
+
+/** The rows of the list. With a filter, everything that matches is shown, also inside of folded groups. */
+export function rowsOf(
+  groups: readonly Group[],
+  { filter, toggled }: { readonly filter: string; readonly toggled: ReadonlySet<string> },
+): readonly ListRow[] {
+  const wanted = filter.trim().toLowerCase();
+  return groups.flatMap((group): readonly ListRow[] => {
+    const items = wanted === "" ? group.items : group.items.filter((item) => matches(item, wanted));
+    if (items.length === 0) return [];
+    const isOpen = wanted !== "" || group.isFolded === toggled.has(group.key);
+    const shown = isOpen ? items.map((item) => ({ row: "change", key: item.key, item }) as const) : [];
+    return [{ row: "group", key: group.key, group: { ...group, items }, isOpen }, ...shown];
+  });
+}
+
+function matches({ change, rename }: Listed, wanted: string): boolean {
+  const { resource, path, operation, kind } = change;
+  return `${resource}/${path} ${rename?.from ?? ""} ${operation} ${kind}`.toLowerCase().includes(wanted);
+}
+
+export function nameOf({ change: { resource, path } }: Listed): string {
+  return path === "." ? resource : baseName(path);
+}

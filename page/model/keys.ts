@@ -1,0 +1,74 @@
+import { signal } from "@preact/signals";
+import { go, place, TABS } from "./place.ts";
+import { model } from "./review.ts";
+import { nextTheme, switchLayout } from "./settings.ts";
+
+/** The question or list above the page. */
+export const dialog = signal<"help" | "approve" | "changes" | "apply" | "close" | undefined>(undefined);
+
+interface Key {
+  readonly keys: readonly string[];
+  readonly does: string;
+  readonly act: (key: string) => void;
+}
+
+/** Every key of the page, in the order in which the help shows them. */
+export const KEYS: readonly Key[] = [
+  {
+    keys: ["j", "k"],
+    does: "next or previous change",
+    act: (key) => model.value?.step(key === "j" ? 1 : -1),
+  },
+  { keys: ["n", "p"], does: "next or previous hunk", act: (key) => stepHunk(key === "n" ? 1 : -1) },
+  { keys: ["/"], does: "filter the changes", act: () => focus("#filter") },
+  { keys: ["l"], does: "go to the list of changes", act: () => focus(".windowed") },
+  { keys: ["d"], does: "go to the changed lines", act: () => focus(".diff-scroll") },
+  { keys: ["s"], does: "lines side by side, or one below the other", act: switchLayout },
+  { keys: ["1", "2", "3", "4"], does: "changes, activity, checkpoints, outside", act: goToTab },
+  { keys: ["A"], does: "approve the plan", act: () => ask("approve") },
+  { keys: ["R"], does: "ask for changes", act: () => ask("changes") },
+  { keys: ["L"], does: "land it now", act: () => ask("apply") },
+  { keys: ["q"], does: "close the review without a verdict", act: () => ask("close") },
+  { keys: ["g"], does: "go to the list of plans", act: () => go({ page: "start" }) },
+  { keys: ["t"], does: "light, dark, or as the system", act: nextTheme },
+  { keys: ["?"], does: "this list", act: () => ask("help") },
+];
+
+export function followKeys(): void {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    if (dialog.value !== undefined) return;
+    const found = KEYS.find(({ keys }) => keys.includes(event.key));
+    if (found === undefined) return;
+    event.preventDefault();
+    found.act(event.key);
+  });
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches("input, textarea, select");
+}
+
+function ask(what: NonNullable<typeof dialog.value>): void {
+  const needsPlan = what === "approve" || what === "changes" || what === "apply";
+  if (!needsPlan || model.value?.plan.value?.state === "open") dialog.value = what;
+}
+
+function goToTab(key: string): void {
+  const [now, tab] = [place.value, TABS[Number(key) - 1]];
+  if (now.page === "plan" && tab !== undefined) go({ ...now, tab });
+}
+
+function focus(selector: string): void {
+  document.querySelector<HTMLElement>(selector)?.focus();
+}
+
+function stepHunk(by: 1 | -1): void {
+  const frame = document.querySelector(".diff-scroll");
+  if (frame === null) return;
+  const top = frame.getBoundingClientRect().top;
+  const hunks = [...frame.querySelectorAll<HTMLElement>("[data-hunk]")];
+  const isBeyond = (hunk: HTMLElement) => (hunk.getBoundingClientRect().top - top) * by > 1;
+  const next = by === 1 ? hunks.find(isBeyond) : hunks.findLast(isBeyond);
+  next?.scrollIntoView({ block: "start" });
+}

@@ -1,0 +1,143 @@
+import { batch, computed, signal } from "@preact/signals";
+import { CallError } from "../api/calls.ts";
+import { changesOf, showPlan } from "../api/server.ts";
+import type { Change, Diff, Plan, PlanEvent } from "../api/types.ts";
+import { groupsOf, type Listed, type ListRow, listed, rowsOf } from "./change-list.ts";
+
+/** Events after which the changes are others, or may be. */
+const MOVING = new Set([
+  ...["executed", "changed", "restored", "rolled back", "added", "applied", "part applied", "undone"],
+  ...["cancelled", "sealed"],
+]);
+/** Events come in bursts, and reading all changes takes a moment. */
+const SETTLE_MS = 300;
+
+/** One plan as the page shows it: read from the server, and read again when something happens to it. */
+export class PlanModel {
+  readonly id: string;
+  readonly plan = signal<Plan | undefined>(undefined);
+  /** What is known of the diff; `changes` of it are those of the last page only. */
+  readonly diff = signal<Diff | undefined>(undefined);
+  readonly changes = signal<readonly Change[]>([]);
+  readonly isLoading = signal(false);
+  readonly failure = signal<string | undefined>(undefined);
+  /** The changes moved since the user began to look at them. */
+  readonly hasMoved = signal(false);
+  readonly filter = signal("");
+  readonly toggled = signal<ReadonlySet<string>>(new Set());
+  readonly selected = signal<string | undefined>(undefined);
+  /** Counts the events, for views that show what only the server knows. */
+  readonly moves = signal(0);
+
+  readonly items = computed(() => listed(this.changes.value, this.diff.value?.renames ?? []));
+  readonly groups = computed(() =>
+    groupsOf(this.items.value, { selfRunning: this.diff.value?.selfRunning ?? [] }),
+  );
+  readonly rows = computed(() =>
+    rowsOf(this.groups.value, { filter: this.filter.value, toggled: this.toggled.value }),
+  );
+  readonly selectedRow = computed(() => this.rows.value.find(({ key }) => key === this.selected.value));
+  /** How many changes the list has of all that there are. */
+  readonly total = computed(() => {
+    const { added = 0, modified = 0, deleted = 0 } = this.diff.value?.stats ?? {};
+    return added + modified + deleted;
+  });
+  readonly isComplete = computed(
+    () => !this.isLoading.value && this.changes.value.length === this.total.value,
+  );
+
+  #reading = new AbortController();
+  #settle: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  /** Reads everything. What is shown stays until the first page of what is new is there. */
+  async load(): Promise<void> {
+    this.#reading.abort();
+    const reading = new AbortController();
+    this.#reading = reading;
+    this.isLoading.value = true;
+    try {
+      const plan = await showPlan(this.id);
+      this.plan.value = plan;
+      if (plan.state === "open") await this.#readChanges(reading.signal);
+      else batch(() => this.#take(undefined, []));
+      this.failure.value = undefined;
+    } catch (thrown) {
+      if (reading.signal.aborted) return;
+      // The changes moved while they were read.
+      if (thrown instanceof CallError && thrown.problem?.code === "STALE_CURSOR") return this.#later();
+      this.failure.value = thrown instanceof Error ? thrown.message : String(thrown);
+    } finally {
+      if (this.#reading === reading) this.isLoading.value = false;
+    }
+  }
+
+  /** Something happened to the plan. */
+  tell({ event, details }: PlanEvent): void {
+    this.moves.value += 1;
+    if (!MOVING.has(event)) return;
+    // Our own diff is recorded too.
+    if (event === "sealed" && details["digest"] === this.diff.value?.digest) return;
+    this.#later();
+  }
+
+  close(): void {
+    this.#reading.abort();
+    clearTimeout(this.#settle);
+  }
+
+  /** Selects the next or an earlier change. */
+  step(by: 1 | -1): void {
+    const rows = this.rows.value;
+    const from = rows.findIndex(({ key }) => key === this.selected.value);
+    for (let at = from + by; at >= 0 && at < rows.length; at += by) {
+      const row = rows[at];
+      if (row?.row !== "change") continue;
+      this.selected.value = row.key;
+      return;
+    }
+  }
+
+  /** Selects the next or an earlier row, headings included. */
+  stepRow(by: number): void {
+    const rows = this.rows.value;
+    const from = rows.findIndex(({ key }) => key === this.selected.value);
+    const to = Math.min(Math.max(from + by, 0), rows.length - 1);
+    this.selected.value = rows[to]?.key;
+  }
+
+  toggle(key: string): void {
+    const now = new Set(this.toggled.value);
+    if (!now.delete(key)) now.add(key);
+    this.toggled.value = now;
+  }
+
+  select(row: ListRow | Listed): void {
+    this.selected.value = row.key;
+  }
+
+  async #readChanges(signal: AbortSignal): Promise<void> {
+    let changes: readonly Change[] = [];
+    for await (const page of changesOf(this.id, signal)) {
+      changes = [...changes, ...page.changes];
+      batch(() => this.#take(page, changes));
+    }
+  }
+
+  #take(diff: Diff | undefined, changes: readonly Change[]): void {
+    const before = this.diff.value?.digest;
+    if (before !== undefined && before !== diff?.digest) this.hasMoved.value = true;
+    this.diff.value = diff;
+    this.changes.value = changes;
+    const first = this.rows.value.find(({ row }) => row === "change");
+    if (this.selectedRow.value === undefined) this.selected.value = first?.key;
+  }
+
+  #later(): void {
+    clearTimeout(this.#settle);
+    this.#settle = setTimeout(() => void this.load(), SETTLE_MS);
+  }
+}

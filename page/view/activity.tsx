@@ -1,0 +1,62 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { logOf } from "../api/server.ts";
+import type { LogEntry } from "../api/types.ts";
+import type { PlanModel } from "../model/plan-model.ts";
+import { attempt } from "../model/review.ts";
+import { ago } from "../text/amounts.ts";
+import { Shown } from "../text/shown.tsx";
+
+/** Everything that happened to the plan, the newest first. */
+export function Activity({ model }: { readonly model: PlanModel }): ComponentChildren {
+  const [entries, setEntries] = useState<readonly LogEntry[] | undefined>(undefined);
+  const moves = model.moves.value;
+  useEffect(() => {
+    void attempt(async () => {
+      setEntries(await logOf(model.id));
+      return undefined;
+    });
+  }, [model, moves]);
+  if (entries === undefined) return <p class="empty">Reading…</p>;
+  return (
+    <ol class="log" aria-label="What happened">
+      {entries.toReversed().map((entry, at) => (
+        <li key={entries.length - at}>
+          <time dateTime={entry.at} title={entry.at}>
+            {ago(entry.at)}
+          </time>
+          <span class="event">{entry.event}</span>
+          <Details entry={entry} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** Digests and ids say nothing to a reader. */
+const OMITTED = new Set(["digest", "digests", "exec", "transaction", "comment", "via", "hunks"]);
+
+function Details({ entry: { actor, details } }: { readonly entry: LogEntry }): ComponentChildren {
+  const { command, exitCode, ...others } = details as { readonly [name: string]: unknown };
+  const rest = Object.entries(others).filter(([name]) => !OMITTED.has(name));
+  return (
+    <span class="details">
+      {typeof command === "string" && (
+        <code>
+          <Shown text={command} />
+        </code>
+      )}
+      {typeof exitCode === "number" && (
+        <span class={exitCode === 0 ? "" : "failed"}>exit code {exitCode}</span>
+      )}
+      {rest.map(([name, value]) => (
+        <span key={name}>
+          {name} <Shown text={typeof value === "string" ? value : JSON.stringify(value)} />
+        </span>
+      ))}
+      <span class="actor">
+        <Shown text={actor} />
+      </span>
+    </span>
+  );
+}

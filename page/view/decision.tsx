@@ -1,0 +1,231 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { apply, type Decision, decide, undo } from "../api/server.ts";
+import type { SelfRunning } from "../api/types.ts";
+import { dialog } from "../model/keys.ts";
+import type { PlanModel } from "../model/plan-model.ts";
+import { attempt, model as current, decided } from "../model/review.ts";
+import { counted } from "../text/amounts.ts";
+import { Shown } from "../text/shown.tsx";
+import { Dialog } from "./dialogs.tsx";
+
+const close = () => {
+  dialog.value = undefined;
+};
+
+async function end(decision: Decision, words: string): Promise<void> {
+  const isDone = await attempt(async () => {
+    await decide(decision);
+    return undefined;
+  });
+  close();
+  if (isDone) decided.value = words;
+}
+
+/** The question that is open, if one is. */
+export function Question(): ComponentChildren {
+  const model = current.value;
+  if (dialog.value === "close") return <CloseQuestion />;
+  if (model === undefined) return null;
+  if (dialog.value === "approve") return <WordQuestion model={model} {...APPROVE} />;
+  if (dialog.value === "apply") return <WordQuestion model={model} {...LAND} />;
+  return dialog.value === "changes" ? <ChangesQuestion model={model} /> : null;
+}
+
+interface Word {
+  readonly title: string;
+  readonly explanation: string;
+  readonly button: string;
+  readonly act: (
+    model: PlanModel,
+    what: { readonly digest: string; readonly allow: readonly string[] },
+  ) => Promise<void>;
+}
+
+const APPROVE: Word = {
+  title: "Approve exactly these changes?",
+  explanation: "The approval counts for what you see here. If the plan moves, it is void.",
+  button: "Approve",
+  act: async ({ id }, what) => await end({ verdict: "approved", plan: id, ...what }, "Approved."),
+};
+
+const LAND: Word = {
+  title: "Land all of this now?",
+  explanation: "All of it lands, or nothing. It can be taken back afterwards.",
+  button: "Land it",
+  act: async (model, what) => {
+    close();
+    await attempt(async () => {
+      const { attention } = await apply(model.id, what);
+      await model.load();
+      return attention.length === 0 ? "It has landed." : "It has landed; some of it needs your attention.";
+    });
+  },
+};
+
+/** A yes that binds to the digest, with a word for each file that runs by itself. */
+function WordQuestion({ model, title, explanation, button, act }: Word & { readonly model: PlanModel }) {
+  const [digest] = useState(model.diff.value?.digest);
+  const waiting = (model.diff.value?.selfRunning ?? []).filter(({ needsWord }) => needsWord);
+  const [allowed, setAllowed] = useState<ReadonlySet<string>>(new Set());
+  const stats = model.diff.value?.stats;
+  const hasMoved = model.diff.value?.digest !== digest;
+  const isReady =
+    digest !== undefined && !hasMoved && model.isComplete.value && allowed.size === waiting.length;
+  return (
+    <Dialog title={title} onClose={close}>
+      {stats !== undefined && (
+        <p>
+          {counted(stats.added, "addition")}, {counted(stats.modified, "modification")},{" "}
+          {counted(stats.deleted, "deletion")}; {counted(stats.insertions, "line")} more,{" "}
+          {counted(stats.deletions, "line")} less.
+        </p>
+      )}
+      <p>{explanation}</p>
+      <SelfRunningWords {...{ waiting, allowed, setAllowed }} />
+      {hasMoved && <p class="warning">The changes have moved since you asked. Close this, and look again.</p>}
+      <p class="actions">
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class="primary"
+          disabled={!isReady}
+          onClick={() => void act(model, { digest: digest ?? "", allow: [...allowed] })}
+        >
+          {button}
+        </button>
+      </p>
+    </Dialog>
+  );
+}
+
+interface WordsProps {
+  readonly waiting: readonly SelfRunning[];
+  readonly allowed: ReadonlySet<string>;
+  readonly setAllowed: (allowed: ReadonlySet<string>) => void;
+}
+
+function SelfRunningWords({ waiting, allowed, setAllowed }: WordsProps): ComponentChildren {
+  if (waiting.length === 0) return null;
+  const allow = (pattern: string, isAllowed: boolean) => {
+    const now = new Set(allowed);
+    if (isAllowed) now.add(pattern);
+    else now.delete(pattern);
+    setAllowed(now);
+  };
+  return (
+    <fieldset class="words">
+      <legend>Tools run these by themselves. Each needs your word.</legend>
+      {waiting.map((file) => (
+        <label key={patternOf(file)}>
+          <input
+            type="checkbox"
+            checked={allowed.has(patternOf(file))}
+            onChange={(event) => allow(patternOf(file), event.currentTarget.checked)}
+          />
+          <span>
+            <Shown text={`${file.resource}/${file.path}`} />
+            <small>
+              {file.tool} {file.why}
+            </small>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** The pattern that means exactly this path. */
+function patternOf({ resource, path }: SelfRunning): string {
+  return `${resource}:${path.replaceAll(/[\\*?[\]{}!]/g, "\\$&")}`;
+}
+
+function ChangesQuestion({ model }: { readonly model: PlanModel }): ComponentChildren {
+  const [message, setMessage] = useState("");
+  const [digest] = useState(model.diff.value?.digest ?? "");
+  const ask = () =>
+    void end({ verdict: "changes", plan: model.id, digest, message }, "You asked for changes.");
+  return (
+    <Dialog title="What should change?" onClose={close}>
+      <textarea
+        rows={6}
+        aria-label="What should change"
+        value={message}
+        onInput={(event) => setMessage(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && event.ctrlKey && message.trim() !== "") ask();
+        }}
+      />
+      <p class="actions">
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+        <button type="button" class="primary" disabled={message.trim() === ""} onClick={ask}>
+          Ask for changes
+        </button>
+      </p>
+    </Dialog>
+  );
+}
+
+function CloseQuestion(): ComponentChildren {
+  return (
+    <Dialog title="Close the review without a verdict?" onClose={close}>
+      <p>The plan stays as it is.</p>
+      <p class="actions">
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class="primary"
+          onClick={() => void end({ verdict: "closed" }, "Closed without a verdict.")}
+        >
+          Close the review
+        </button>
+      </p>
+    </Dialog>
+  );
+}
+
+/** What can be done with the plan as a whole. */
+export function Decisions({ model }: { readonly model: PlanModel }): ComponentChildren {
+  const plan = model.plan.value;
+  if (plan === undefined) return null;
+  if (plan.state === "open")
+    return (
+      <div class="decisions">
+        <button type="button" onClick={() => open("changes")}>
+          Ask for changes
+        </button>
+        <button type="button" onClick={() => open("apply")}>
+          Land
+        </button>
+        <button type="button" class="primary" onClick={() => open("approve")}>
+          Approve
+        </button>
+      </div>
+    );
+  if (plan.undo === undefined || !("until" in plan.undo)) return null;
+  return (
+    <div class="decisions">
+      <button type="button" onClick={() => void takeBack(model)}>
+        Undo
+      </button>
+    </div>
+  );
+}
+
+function open(what: "approve" | "changes" | "apply"): void {
+  dialog.value = what;
+}
+
+async function takeBack(model: PlanModel): Promise<void> {
+  await attempt(async () => {
+    await undo(model.id);
+    await model.load();
+    return "It is undone.";
+  });
+}

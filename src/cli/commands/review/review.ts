@@ -1,0 +1,94 @@
+import type { Command } from "commander";
+import { messageOf } from "../../../core/errors/errors.ts";
+import type { ReviewComment } from "../../../plans/review/review-views.ts";
+import type { ReviewVerdict } from "../../../serve/review/review-end.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
+import { addPlanArgument } from "../../options/plan-argument.ts";
+import { placeOf } from "../../render/plan/place.ts";
+import { openInBrowser } from "../../terminal/browser.ts";
+import { oneLine } from "../../terminal/printable.ts";
+import { version } from "../version.ts";
+
+interface ReviewCommandOptions {
+  /** False only if the user says so. */
+  readonly open?: boolean;
+}
+
+/** Programs rely on these numbers. */
+const EXITS = { approved: 0, "changes asked": 1, closed: 2 } as const;
+
+/** `drydock review [PLAN] [--no-open]` */
+export function define(command: Command, context: CommandContext): void {
+  addPlanArgument(command)
+    .option("--no-open", "only print the address of the page")
+    .action(async (plan: string | undefined, options: ReviewCommandOptions) => {
+      const verdict = await openToChange(context, plan, (services, signal) =>
+        review(context, plan, { ...options, services, signal }),
+      );
+      context.exitWith(EXITS[verdict.verdict]);
+      context.result(verdict, () => verdictLines(verdict));
+    });
+}
+
+type Work = Parameters<Parameters<typeof openToChange>[2]>;
+
+async function review(
+  context: CommandContext,
+  plan: string | undefined,
+  {
+    services,
+    signal,
+    open = true,
+  }: ReviewCommandOptions & { readonly services: Work[0]; readonly signal: Work[1] },
+): Promise<ReviewVerdict> {
+  const about = plan === undefined ? {} : { plan: (await services.plans.find(plan)).id };
+  const { serveReview } = await import("../../../serve/review/review.ts");
+  using opened = new DisposableStack();
+  return await serveReview({
+    ...{ services, signal, ...about },
+    version: await version(),
+    onListening: ({ url, port }) => {
+      const page = open ? openInBrowser(context, services.stateDir, url) : undefined;
+      opened.use(page);
+      for (const line of addressLines({ url, port, isOpened: page !== undefined }))
+        context.output.notice(line);
+    },
+    onError: (error) => context.output.notice(`review: ${messageOf(error)}`),
+  });
+}
+
+interface Address {
+  readonly url: string;
+  readonly port: number;
+  readonly isOpened: boolean;
+}
+
+function* addressLines({ url, port, isOpened }: Address): Generator<string> {
+  yield isOpened ? `The review is open in your browser. If not, open ${url}` : `Open ${url}`;
+  if (!isOpened) yield `From another machine, first: ssh -L ${port}:127.0.0.1:${port} HOST`;
+  yield "The address works once. Waiting for your verdict; Ctrl-C closes the review.";
+}
+
+function* verdictLines(verdict: ReviewVerdict): Generator<string> {
+  if (verdict.verdict === "closed") {
+    yield "The review was closed without a verdict.";
+    return;
+  }
+  const { planName, planId, digest, message = "", comments } = verdict;
+  if (verdict.verdict === "approved") {
+    yield `Approved ${oneLine(planName)} with digest ${digest}.`;
+    yield `It lands with: drydock plan apply ${planId} --approved`;
+  } else yield `Changes asked for ${oneLine(planName)}:`;
+  for (const line of message.split("\n")) if (line !== "") yield oneLine(line);
+  for (const comment of comments) yield* commentLines(comment);
+}
+
+/** A comment as compilers report: where, then what. */
+function* commentLines({ resource, path, line, side, text }: ReviewComment): Generator<string> {
+  const place = path === undefined ? (resource ?? "") : placeOf(resource, path);
+  const at = line === undefined ? "" : `:${line}${side === "before" ? " (before)" : ""}`;
+  const [first = "", ...more] = text.split("\n");
+  yield place === "" ? oneLine(first) : `${place}${at}: ${oneLine(first)}`;
+  for (const other of more) yield `  ${oneLine(other)}`;
+}

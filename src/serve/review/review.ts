@@ -1,0 +1,79 @@
+import type { Services } from "../../services.ts";
+import { OPERATIONS } from "../api.ts";
+import { makeApp, Requests } from "../http/app.ts";
+import { listen } from "../http/server.ts";
+import { ServedCommands } from "../served-commands.ts";
+import { ReviewDoor } from "./review-door.ts";
+import { ReviewEnd, type ReviewVerdict } from "./review-end.ts";
+import { addReviewRoutes, PAGE_HEADERS } from "./review-routes.ts";
+
+/**
+ * Operations that the page calls. It runs no command and writes no file, so neither can whoever breaks into
+ * it.
+ */
+const OF_THE_PAGE: ReadonlySet<string> = new Set([
+  "listPlans",
+  "showPlan",
+  "showLog",
+  "diffPlan",
+  "patchPlan",
+  "readFile",
+  "listScratch",
+  "patchScratch",
+  "saveCheckpoint",
+  "listCheckpoints",
+  "restoreCheckpoint",
+  "applyPlan",
+  "undoPlan",
+  "showApproval",
+  "followEvents",
+]);
+
+export interface ReviewOptions {
+  readonly services: Services;
+  readonly version: string;
+  /** The plan to begin with. Default: the list of all. */
+  readonly plan?: string;
+  /** Aborting it closes the review. */
+  readonly signal: AbortSignal;
+  /** Told the address of the page, with its token. */
+  readonly onListening: (at: { readonly url: string; readonly port: number }) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Serves the page of a review, on this machine only, until it is decided or closed. */
+export async function serveReview({
+  services,
+  version,
+  plan,
+  signal,
+  onListening,
+  onError,
+}: ReviewOptions): Promise<ReviewVerdict> {
+  const [door, end, requests] = [new ReviewDoor(), new ReviewEnd(), new Requests()];
+  const stop = new AbortController();
+  const stopping = AbortSignal.any([signal, stop.signal]);
+  const app = makeApp({
+    ...{ services, version, requests, stopping },
+    operations: OPERATIONS.filter(({ id }) => OF_THE_PAGE.has(id)),
+    commands: new ServedCommands(),
+    mayApprove: true,
+    guard: door,
+    headers: PAGE_HEADERS,
+    extend: (made) => addReviewRoutes(made, { ...{ door, end, plan, services, version } }),
+    onDefect: onError,
+  });
+  const server = await listen(app, { host: "127.0.0.1", port: 0 });
+  signal.addEventListener("abort", () => end.decide({ verdict: "closed" }), { once: true });
+  try {
+    const port = server.port ?? 0;
+    onListening({ port, url: `http://127.0.0.1:${port}/#token=${door.token}` });
+    const verdict = await end.verdict;
+    server.stop();
+    stop.abort();
+    await requests.allEnded();
+    return verdict;
+  } finally {
+    await server.close();
+  }
+}

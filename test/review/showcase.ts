@@ -1,0 +1,90 @@
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import type { Workplace } from "../end-to-end/workplace.ts";
+
+const BEFORE = `import { readFile } from "node:fs/promises";
+
+/** Prices in cents, by the name of the article. */
+export type Prices = ReadonlyMap<string, number>;
+
+const TAX = 0.19;
+
+export async function readPrices(file: string): Promise<Prices> {
+  const text = await readFile(file, "utf8");
+  const lines = text.split("\\n").filter((line) => line !== "");
+  return new Map(lines.map((line) => parse(line)));
+}
+
+function parse(line: string): [string, number] {
+  const [name = "", price = "0"] = line.split(": ");
+  return [name, Number(price)];
+}
+
+export function withTax(price: number): number {
+  return price + price * TAX;
+}
+
+export function total(prices: Prices): number {
+  let sum = 0;
+  for (const price of prices.values()) sum += price;
+  return sum;
+}
+
+export function cheapest(prices: Prices): string | undefined {
+  const sorted = [...prices].sort(([, a], [, b]) => a - b);
+  return sorted[0]?.[0];
+}
+`;
+
+const AFTER = BEFORE.replace(
+  "const TAX = 0.19;",
+  "/** Lowered for this half of the year. */\nconst TAX = 0.16;",
+)
+  .replace("return price + price * TAX;", "return Math.round(price * (1 + TAX));")
+  .replace(
+    "let sum = 0;\n  for (const price of prices.values()) sum += price;\n  return sum;",
+    "return prices.values().reduce((sum, price) => sum + price, 0);",
+  );
+
+/** A plan with something of everything, and the ways to look at it. */
+export function makeShowcase(place: Workplace) {
+  const shop = place.folder("shop", {
+    "src/prices.ts": BEFORE,
+    "src/old-tax.ts": "export const OLD = 0.19;\n",
+    "data/prices.txt": "tea: 320\ncoffee: 450\n",
+    "deploy.sh": "#!/bin/sh\nset -e\nnpm run build\n",
+    "package-lock.json": '{ "lockfileVersion": 3 }\n',
+    "README.md": "# Shop\n\nSells tea.\n",
+  });
+  const { id } = place.answer("plan", "create", "-r", shop, "--name", "lower-tax");
+  const at = place.done("plan", "path", "lower-tax").trim();
+  const write = (path: string, text: string) =>
+    place.write(join(at, path).slice(place.path.length + 1), text);
+  write("src/prices.ts", AFTER);
+  write("src/rounding.ts", "export const cents = (value: number) => Math.round(value);\n");
+  write("README.md", "# Shop\n\nSells tea and coffee.\n");
+  write("package-lock.json", '{ "lockfileVersion": 3, "packages": {} }\n');
+  write(".vscode/tasks.json", '{ "tasks": [] }\n');
+  chmodSync(join(at, "deploy.sh"), 0o755);
+  place.shell(`rm ${join(at, "src/old-tax.ts")}`);
+  place.done("plan", "checkpoint", "lower-tax", "--label", "before the rounding");
+  const select = {
+    plan: async (page: Page) => {
+      await page.getByRole("treeitem", { name: /prices\.ts/ }).click();
+      await page.locator(".diff .function").first().waitFor();
+    },
+    keys: async (page: Page) => await page.keyboard.press("?"),
+    approve: async (page: Page) => {
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("A");
+    },
+    activity: async (page: Page) => {
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("2");
+    },
+    checkpoints: async (page: Page) => await page.keyboard.press("3"),
+    start: async (page: Page) => await page.keyboard.press("g"),
+  };
+  return { plan: id as string, select };
+}

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync } from "node:fs";
+import { existsSync, globSync, readFileSync, symlinkSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /**
@@ -67,6 +67,25 @@ export function prepareMachine(): void {
   else if (!existsSync("/dev/loop-control"))
     warnings.push("/dev/loop-control is missing: tests on file systems in images");
   if (warnings.length > 0) console.warn(banner("These tests will be SKIPPED", warnings));
+}
+
+/**
+ * The PATH for a run. Managers of versions put a script in the place of Python, which takes ten times as long
+ * to start as Python does, and the tests start it hundreds of times: in this folder is a link to what the
+ * script starts.
+ */
+export function pathWithoutScripts(folder: string): string {
+  const path = process.env["PATH"] ?? "";
+  const found = path
+    .split(delimiter)
+    .map((each) => join(each, "python3"))
+    .find((file) => existsSync(file));
+  if (found === undefined || readFileSync(found).toString("latin1", 0, 2) !== "#!") return path;
+  const ask = ["-c", "import sys; print(sys.executable)"];
+  const { status, stdout } = spawnSync(found, ask, { encoding: "utf8" });
+  if (status !== 0) return path;
+  symlinkSync(stdout.trim(), join(folder, "python3"));
+  return `${folder}${delimiter}${path}`;
 }
 
 export function banner(title: string, lines: readonly string[]): string {

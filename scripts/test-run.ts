@@ -5,6 +5,7 @@ import { run } from "node:test";
 import { KillRecord } from "./kill-record.ts";
 import { TIMES_FILE } from "./processor-time.ts";
 import { root } from "./step.ts";
+import { pathWithoutScripts } from "./test-machine.ts";
 import { longestFirst } from "./test-order.ts";
 import { reportTests } from "./test-report.ts";
 
@@ -51,16 +52,20 @@ export async function runTests(
   // Data of database servers, made by the first test that needs one.
   const templates = mkdtempSync(join(tmpdir(), "drydock-templates-"));
   chmodSync(templates, 0o755);
+  const programs = mkdtempSync(join(tmpdir(), "drydock-programs-"));
+  chmodSync(programs, 0o755);
   Object.assign(process.env, {
     NODE_COMPILE_CACHE: compiled,
     DRYDOCK_TEST_BUNDLES: bundles,
     DRYDOCK_TEST_TEMPLATES: templates,
     [TIMES_FILE]: join(templates, "processor-times"),
+    PATH: pathWithoutScripts(programs),
   });
   try {
     return await outcomeOf(files, options);
   } finally {
-    for (const folder of [compiled, bundles, templates]) rmSync(folder, { recursive: true, force: true });
+    for (const folder of [compiled, bundles, templates, programs])
+      rmSync(folder, { recursive: true, force: true });
   }
 }
 

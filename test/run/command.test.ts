@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { assertRefused } from "../end-to-end/workplace.ts";
-import { ACTORS, Stage } from "./stage.ts";
+import { ACTORS, ANY_ACTOR, Stage } from "./stage.ts";
 
 /** How a command starts, ends, and is reached meanwhile. */
-for (const actor of ACTORS) {
-  describe(`A command inside, run by ${actor}`, () => {
+for (const actor of ANY_ACTOR) {
+  describe(`A command inside, whoever runs it, here ${actor}`, () => {
     it("ends drydock with its own exit code", () => {
       using stage = new Stage(actor);
       const code = (...command: string[]) => stage.drydock(["run", "--", ...command]);
@@ -77,6 +77,87 @@ for (const actor of ACTORS) {
       assert.equal(ran.stderr, "");
     });
 
+    it("passes arguments, folders and values of any bytes", () => {
+      using stage = new Stage(actor);
+      const octal = (bytes: readonly number[]) =>
+        bytes.map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
+      const all = Array.from({ length: 255 }, (_, at) => at + 1);
+      const { stdout, stderr } = stage.shell(`
+        odd=$(printf '${octal([...Buffer.from(`odd, 'na:me'\\ "x"\n$(y) \t#`), 0xff, 0x81, 0x88])}')
+        mkdir -p "$odd/$odd"; cd "$odd/$odd"; printf x > file
+        all=$(printf '${octal(all)}.')
+        export VALUE="$all"
+        "$DRYDOCK" run --apply -- sh -c 'printf %s "$1" > bytes; printf %s "$VALUE" > value; pwd > where; printf y > file' sh "$all"
+        pwd > expected; od -An -v -tx1 bytes | tr -d ' \\n'; echo; od -An -v -tx1 value | tr -d ' \\n'; echo; cat file; cmp where expected
+        "$DRYDOCK" run -r "odd=$PWD/../../$odd" -- sh -c 'printf z > file; cat "$DRYDOCK_RESOURCE_ODD/$1/file"' sh "$odd"`);
+      const hex = Buffer.from([...all, 46]).toString("hex");
+      assert.equal(stdout, `${hex}\n${hex}\nyz`, stderr);
+    });
+
+    it("is applied with --apply only if it succeeded, and closes a plan in which nothing changed", () => {
+      using stage = new Stage(actor);
+      const failed = stage.drydock([
+        "run",
+        "--apply",
+        "--name",
+        "failed",
+        "--",
+        "sh",
+        "-c",
+        "echo 2 > a.txt; exit 6",
+      ]);
+      assert.equal(failed.status, 6);
+      assert.match(failed.stderr, /Not applied, because the command ended with exit code 6; kept as plan/);
+      assert.equal(stage.read("project/a.txt"), "one\n");
+      const unchanged = stage.drydock(["run", "--apply", "--name", "unchanged", "--", "cat", "a.txt"]);
+      assert.deepEqual(unchanged, { status: 0, stdout: "one\n", stderr: "No changes.\n" });
+      const states = stage
+        .answer("plan", "list", "--all")
+        .plans.map(({ name, state }: { name: string; state: string }) => [name, state]);
+      assert.deepEqual(Object.fromEntries(states), { failed: "open", unchanged: "cancelled" });
+    });
+
+    it("ends with 3 if it succeeded and its changes conflict, and names the plan that holds them", async () => {
+      using stage = new Stage(actor);
+      const conflicting = async (...options: string[]) => {
+        const script = "echo inside > a.txt; echo ready >&2; read line";
+        const running = stage.start(["run", "--apply", ...options, "--", "sh", "-c", script]);
+        await running.until(() => running.stderr.includes("ready"));
+        stage.write("project/a.txt", "outside\n");
+        running.input("\n");
+        return await running.ended();
+      };
+      const { status, stderr } = await conflicting();
+      assert.equal(status, 3, stderr);
+      assert.match(stderr, /conflict: project\/a\.txt/);
+      assert.equal(stage.read("project/a.txt"), "outside\n");
+      const [{ id }] = stage.answer("plan", "list").plans;
+      assert.match(stderr, new RegExp(`^  plan: ${id}$`, "m"));
+      const { error } = JSON.parse((await conflicting("--json")).stdout);
+      assert.equal(error.code, "ATOMIC_COMMIT");
+      assert.equal(stage.done("plan", "read", error.details.planId, "project", "a.txt"), "inside\n");
+    });
+
+    it("is refused in a plan that is read-only or over, and without a command", () => {
+      using stage = new Stage(actor);
+      const id = stage.done("plan", "create", "-r", stage.project, "--read-only").trim();
+      assertRefused(stage.drydock(["plan", "exec", id, "--", "true"]), 2, /read-only/);
+      stage.done("plan", "cancel", id);
+      assertRefused(
+        stage.drydock(["plan", "exec", id, "--", "true"]),
+        id === "" ? 2 : 2,
+        /read-only|cancelled/,
+      );
+      assertRefused(stage.drydock(["run"]), 2, /no command/);
+      assertRefused(stage.drydock(["run", "--"]), 2, /no command/);
+      assertRefused(stage.drydock(["plan", "exec", "a", "b", "--", "true"]), 2, /Only one plan/);
+    });
+  });
+}
+
+/** What goes by the namespaces that it is in, which are others for root. */
+for (const actor of ACTORS) {
+  describe(`A command inside, run by ${actor}`, () => {
     it("finds its environment as it was, and where the plan's resources are", () => {
       using stage = new Stage(actor);
       const env = { PLAIN: "two\nlines", OLDPWD: "/old", DATABASE_URL: "postgres://x" };
@@ -102,23 +183,6 @@ for (const actor of ACTORS) {
         "PWD",
       ];
       assert.deepEqual(Object.keys(found).toSorted(), expected.toSorted());
-    });
-
-    it("passes arguments, folders and values of any bytes", () => {
-      using stage = new Stage(actor);
-      const octal = (bytes: readonly number[]) =>
-        bytes.map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
-      const all = Array.from({ length: 255 }, (_, at) => at + 1);
-      const { stdout, stderr } = stage.shell(`
-        odd=$(printf '${octal([...Buffer.from(`odd, 'na:me'\\ "x"\n$(y) \t#`), 0xff, 0x81, 0x88])}')
-        mkdir -p "$odd/$odd"; cd "$odd/$odd"; printf x > file
-        all=$(printf '${octal(all)}.')
-        export VALUE="$all"
-        "$DRYDOCK" run --apply -- sh -c 'printf %s "$1" > bytes; printf %s "$VALUE" > value; pwd > where; printf y > file' sh "$all"
-        pwd > expected; od -An -v -tx1 bytes | tr -d ' \\n'; echo; od -An -v -tx1 value | tr -d ' \\n'; echo; cat file; cmp where expected
-        "$DRYDOCK" run -r "odd=$PWD/../../$odd" -- sh -c 'printf z > file; cat "$DRYDOCK_RESOURCE_ODD/$1/file"' sh "$odd"`);
-      const hex = Buffer.from([...all, 46]).toString("hex");
-      assert.equal(stdout, `${hex}\n${hex}\nyz`, stderr);
     });
 
     it("is ended with everything it started when it ends, and when drydock is killed", async () => {
@@ -193,50 +257,6 @@ for (const actor of ACTORS) {
       assert.match((await terminal.ended()).stdout, /read <>/);
     });
 
-    it("is applied with --apply only if it succeeded, and closes a plan in which nothing changed", () => {
-      using stage = new Stage(actor);
-      const failed = stage.drydock([
-        "run",
-        "--apply",
-        "--name",
-        "failed",
-        "--",
-        "sh",
-        "-c",
-        "echo 2 > a.txt; exit 6",
-      ]);
-      assert.equal(failed.status, 6);
-      assert.match(failed.stderr, /Not applied, because the command ended with exit code 6; kept as plan/);
-      assert.equal(stage.read("project/a.txt"), "one\n");
-      const unchanged = stage.drydock(["run", "--apply", "--name", "unchanged", "--", "cat", "a.txt"]);
-      assert.deepEqual(unchanged, { status: 0, stdout: "one\n", stderr: "No changes.\n" });
-      const states = stage
-        .answer("plan", "list", "--all")
-        .plans.map(({ name, state }: { name: string; state: string }) => [name, state]);
-      assert.deepEqual(Object.fromEntries(states), { failed: "open", unchanged: "cancelled" });
-    });
-
-    it("ends with 3 if it succeeded and its changes conflict, and names the plan that holds them", async () => {
-      using stage = new Stage(actor);
-      const conflicting = async (...options: string[]) => {
-        const script = "echo inside > a.txt; echo ready >&2; read line";
-        const running = stage.start(["run", "--apply", ...options, "--", "sh", "-c", script]);
-        await running.until(() => running.stderr.includes("ready"));
-        stage.write("project/a.txt", "outside\n");
-        running.input("\n");
-        return await running.ended();
-      };
-      const { status, stderr } = await conflicting();
-      assert.equal(status, 3, stderr);
-      assert.match(stderr, /conflict: project\/a\.txt/);
-      assert.equal(stage.read("project/a.txt"), "outside\n");
-      const [{ id }] = stage.answer("plan", "list").plans;
-      assert.match(stderr, new RegExp(`^  plan: ${id}$`, "m"));
-      const { error } = JSON.parse((await conflicting("--json")).stdout);
-      assert.equal(error.code, "ATOMIC_COMMIT");
-      assert.equal(stage.done("plan", "read", error.details.planId, "project", "a.txt"), "inside\n");
-    });
-
     it("keeps its plan from being applied, rolled back or cancelled, and is named", async () => {
       using stage = new Stage(actor);
       const id = stage.done("plan", "create", "-r", stage.project).trim();
@@ -297,21 +317,6 @@ for (const actor of ACTORS) {
       const { status, stdout } = await first.ended();
       assert.equal(status, 0);
       assert.equal(stdout, "ready\n2\n3\n");
-    });
-
-    it("is refused in a plan that is read-only or over, and without a command", () => {
-      using stage = new Stage(actor);
-      const id = stage.done("plan", "create", "-r", stage.project, "--read-only").trim();
-      assertRefused(stage.drydock(["plan", "exec", id, "--", "true"]), 2, /read-only/);
-      stage.done("plan", "cancel", id);
-      assertRefused(
-        stage.drydock(["plan", "exec", id, "--", "true"]),
-        id === "" ? 2 : 2,
-        /read-only|cancelled/,
-      );
-      assertRefused(stage.drydock(["run"]), 2, /no command/);
-      assertRefused(stage.drydock(["run", "--"]), 2, /no command/);
-      assertRefused(stage.drydock(["plan", "exec", "a", "b", "--", "true"]), 2, /Only one plan/);
     });
   });
 }

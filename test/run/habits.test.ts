@@ -3,9 +3,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { assertRefused } from "../end-to-end/workplace.ts";
-import { ACTORS, Stage } from "./stage.ts";
+import { ANY_ACTOR, Stage } from "./stage.ts";
 
-for (const actor of ACTORS) {
+for (const actor of ANY_ACTOR) {
   describe(`Commands as people type them, by ${actor}`, () => {
     it("begins the command at the first word that is no option, and at '--'", () => {
       using stage = new Stage(actor);

@@ -4,12 +4,18 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Ended, program, Running, type RunOptions, Workplace } from "../end-to-end/workplace.ts";
 import { endProcessesOf } from "../support/end-processes.ts";
+import { IS_LONG } from "../support/long-form.ts";
 
 /** Who runs drydock: root, if the tests do, or a user without privilege. */
 export type Actor = "root" | "user";
 
 /** Those that can be had here. */
 export const ACTORS: readonly Actor[] = process.geteuid?.() === 0 ? ["root", "user"] : ["user"];
+
+/**
+ * For what is the same whoever runs drydock: an ordinary user in a normal run, each of them in a long one.
+ */
+export const ANY_ACTOR: readonly Actor[] = IS_LONG ? ACTORS : ["user"];
 
 const USER = 54321;
 

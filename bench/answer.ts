@@ -85,9 +85,11 @@ export function missedLines(rows: readonly Row[]): string {
       : what,
   );
   return rows
-    .flatMap(({ verdict, goal, ratio, peer, beyond = "nothing that is known: look for it" }, at) =>
+    .flatMap(({ verdict, goal, ours, ratio, peer, beyond = "nothing that is known: look for it" }, at) =>
       verdict === "MISSED"
-        ? [`\nMISSED ${names[at]}: ${goal}, and it is ${ratio} against ${peer}. Beyond that: ${beyond}.`]
+        ? [
+            `\nMISSED ${names[at]}: ${goal}, and it is ${ratio || ours} against ${peer}. Beyond that: ${beyond}.`,
+          ]
         : [],
     )
     .join("");

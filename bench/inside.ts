@@ -3,21 +3,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answer, compare, type Row } from "./answer.ts";
 import { buildProject } from "./build-project.ts";
-import { alternate, runProgram, type Times } from "./measure.ts";
+import { runProgram, type Times } from "./measure.ts";
 import { imageOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree, text } from "./trees.ts";
 
 /**
- * What does it cost to run a command inside? First the whole of `drydock run -- true` against one start of
- * Node. Then commands that take a while, timed by a program that runs inside and outside.
- *
- * The goal of the first is not reached: it is 4.6 to 5.2 times a bare start (0.1.0: 5.4). Of 125 ms, about 27
- * are the bare start of Node, 18 to load the program and start the launcher, a second Node, which then starts
- * beside; 15 to open the state and load the strategies; 10 to find out whether the kernel mounts overlays
- * here, most of it the kernel's own time to let go of what was tried (root only); 20 to make the plan and
- * prepare the view, with three flushes of the disk; 12 to mount the view and become the shell; 5 for the
- * command and its namespaces; 16 to look for changes and remove the plan, with three more flushes. What is
- * left are system calls and flushes that a promise stands on.
+ * What does it cost to be inside? Commands that take a while, timed by a program that runs inside and outside
+ * of a plan. How long it takes to get inside is a question of start-up.ts.
  */
 const FILES = 50_000;
 const ROUNDS = 7;
@@ -40,22 +32,7 @@ const project = buildProject();
 const command = join(project, "bin/drydock");
 const node = join(import.meta.dirname, "../node_modules/node/bin/node");
 const state = join(place.path, "state");
-const folder = join(place.path, "folder");
-mkdirSync(folder);
-
-const { ours, floor } = await alternate(25, {
-  ours: {
-    run: () => {
-      runIn(folder, command, "--state-dir", state, "run", "--", "true");
-    },
-  },
-  floor: {
-    run: () => {
-      runProgram(node, "-e", "0");
-    },
-  },
-});
-const rows: Row[] = [compare("drydock run -- true", ours, "node -e 0", floor, { atMost: 3.5 })];
+const rows: Row[] = [];
 rows.push(inAndOut("npm test of a small project", smallProject(), ["npm", "test"], 1.15));
 rows.push(
   inAndOut(

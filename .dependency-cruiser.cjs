@@ -38,6 +38,7 @@ const LAYERS = [
   ["system/terminal/", "system/terminal/ connects a command's streams with the user's: it knows no plan"],
 
   ["engine/work/", "engine/work/ paces long work: it knows nothing of the work"],
+  ["engine/text/", "engine/text/ compares two texts by their lines: it knows nothing of files"],
   ["engine/tree/", "engine/tree/ walks, copies and removes trees: it knows neither base nor sandbox"],
   [
     "engine/base/",

@@ -446,6 +446,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/plans/{plan}/review/hunks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The hunks of the change of a text file, in the order of its patch; none if it has no hunks */
+        get: operations["reviewHunks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plans/{plan}/review/content": {
         parameters: {
             query?: never;
@@ -1194,6 +1211,22 @@ export interface components {
             };
             /** @description Whether the user has looked at it as it is now. */
             seen: boolean;
+        };
+        Hunks: {
+            planId: string;
+            /** @description Of the change. */
+            digest: string;
+            hunks: {
+                id: string;
+                oldStart: number;
+                oldLines: number;
+                newStart: number;
+                newLines: number;
+                /** @description As in a patch, with a sign before each. */
+                lines: string[];
+                /** @enum {string} */
+                vote?: "approved" | "rejected";
+            }[];
         };
         Landing: {
             planId: string;
@@ -2535,6 +2568,35 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    reviewHunks: {
+        parameters: {
+            query: {
+                /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                resource?: string;
+                /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hunks"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     readChange: {
         parameters: {
             query: {
@@ -2818,6 +2880,8 @@ export interface operations {
                     digest?: string;
                     /** @description Land only exactly what was approved. */
                     approved?: boolean;
+                    /** @description Land exactly the changes and hunks that votes approve; the rest stays. */
+                    approvedPart?: boolean;
                     /** @description Land only these paths, [RESOURCE:]PATTERN each. */
                     only?: string[];
                     /** @description Files that may land although tools run them by themselves. */

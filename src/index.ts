@@ -70,6 +70,7 @@ export type {
   Attention,
   CommitFacts,
   CommitResult,
+  ExactPart,
   IntendedPlace,
   OnePhaseSandboxStrategy,
   PreparedCommit,
@@ -164,7 +165,7 @@ export type {
   ReviewRequestOptions,
   SelfRunningChange,
 } from "./plans/plan-views.ts";
-export type { ChangeSidePlace } from "./plans/review/change-content.ts";
+export type { ChangePlace, ChangeSidePlace } from "./plans/review/change-content.ts";
 export type {
   ChangeSide,
   ChangesAskedRequest,
@@ -174,6 +175,8 @@ export type {
   PlanReview,
   ReviewComment,
   ReviewedChange,
+  ReviewedHunk,
+  ReviewedHunks,
   ReviewPage,
   ReviewTarget,
   ReviewTargets,

@@ -54,6 +54,7 @@ export type {
   Attention,
   CommitFacts,
   CommitResult,
+  ExactPart,
   IntendedPlace,
   OnePhaseSandboxStrategy,
   PreparedCommit,

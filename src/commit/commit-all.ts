@@ -1,5 +1,5 @@
 import type { PlanState } from "../core/plan.ts";
-import type { Attention } from "../core/strategy.ts";
+import type { Attention, ExactPart } from "../core/strategy.ts";
 
 /** How the sandboxes of a plan land. */
 export interface CommitAllOptions {
@@ -26,6 +26,8 @@ export interface ChosenPaths {
   /** The name of the resource. */
   readonly resource: string;
   readonly only: readonly string[];
+  /** Exactly these changes land; `only` is then for people to read. */
+  readonly exactly?: ExactPart;
 }
 
 /** The result of a commit or an undo. */

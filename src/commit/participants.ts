@@ -69,13 +69,14 @@ export async function participantsOf(
 export async function choosing(
   participants: readonly Participant[],
   chosen: readonly ChosenPaths[],
-  capabilitiesOf: (ref: SandboxRef) => Promise<FullCapabilities>,
+  canLandInParts: (ref: SandboxRef, isExact: boolean) => Promise<boolean>,
 ): Promise<Participant[]> {
   const choice: Participant[] = [];
   for (const participant of participants) {
     const found = chosen.find(({ resource }) => resource === participant.resource);
     if (found === undefined) continue;
-    if (participant.kind !== "two-phase" || !(await capabilitiesOf(participant.ref)).partial)
+    const isExact = found.exactly !== undefined;
+    if (participant.kind !== "two-phase" || !(await canLandInParts(participant.ref, isExact)))
       throw new UsageError(
         `${found.resource} can't land in parts: its strategy ${participant.ref.strategyName} lands all or nothing.`,
         {
@@ -83,7 +84,8 @@ export async function choosing(
           code: "NO_PARTS",
         },
       );
-    choice.push({ ...participant, only: found.only });
+    const { only, exactly } = found;
+    choice.push({ ...participant, only, ...(exactly !== undefined && { exactly }) });
   }
   return choice;
 }

@@ -221,6 +221,11 @@ export interface Transaction<Prepared extends PlainRecord = PlainRecord> {
    */
   readonly only?: readonly string[];
   /**
+   * With `only`, which is then only for people to read: exactly these changes land. Given only to Drydock's
+   * own strategies.
+   */
+  readonly exactly?: ExactPart;
+  /**
    * The user's word: entries that these patterns (path-patterns.ts) choose may land although tools run them
    * by themselves (self-running-rules.ts). Given only to prepare, and only if there is such a word. All other
    * self-running files are refused: by Drydock's own strategies in prepare, and for custom strategies by
@@ -229,6 +234,14 @@ export interface Transaction<Prepared extends PlainRecord = PlainRecord> {
   readonly allow?: readonly string[];
   /** For an undo: the landed transaction that it takes back, with the result of this strategy's prepare. */
   readonly undoes?: { readonly id: string; readonly prepared: PreparedCommit<Prepared> };
+}
+
+/** The changes of one sandbox that land, each alone. */
+export interface ExactPart {
+  /** Without what is below them. */
+  readonly paths: readonly string[];
+  /** For files of which only some hunks land: the ids of these (hunks.ts). */
+  readonly hunks?: { readonly [path: string]: readonly string[] };
 }
 
 /** The result of a prepare, for the commitPrepared of another process. Kept in the journal. */

@@ -1,7 +1,7 @@
 import type { Conflict, ParticipantReport } from "./errors/errors.ts";
 import type { Owner } from "./owner.ts";
 import type { SandboxRef } from "./sandbox.ts";
-import type { Attention, PreparedCommit } from "./strategy.ts";
+import type { Attention, ExactPart, PreparedCommit } from "./strategy.ts";
 
 /**
  * The journal's record of one atomic commit or undo. It is saved whole at each step; commit-machine.ts says
@@ -84,6 +84,8 @@ export interface Participant {
   readonly status: ParticipantStatus;
   /** The patterns of the paths that land; absent: all. */
   readonly only?: readonly string[];
+  /** Exactly the changes that land, where `only` names them for people. */
+  readonly exactly?: ExactPart;
   /** The patterns of the paths that may land although tools run them by themselves. */
   readonly allow?: readonly string[];
   /** It is two-phase, but can't be taken back once it has landed. */

@@ -26,13 +26,14 @@ import type {
   ReviewRequest,
   ReviewRequestOptions,
 } from "../plans/plan-views.ts";
-import type { ChangeSidePlace } from "../plans/review/change-content.ts";
+import type { ChangePlace, ChangeSidePlace } from "../plans/review/change-content.ts";
 import type {
   ChangesAskedRequest,
   CommentEdit,
   CommentRequest,
   PlanReview,
   ReviewComment,
+  ReviewedHunks,
   ReviewPage,
   ReviewTargets,
   ReviewVerdict,
@@ -175,6 +176,8 @@ export interface Review {
   show(): Promise<PlanReview>;
   /** A page of the changes, each with its digest, its votes, and whether this user has seen it. */
   changes(options?: DiffPageOptions & CallOptions): Promise<ReviewPage>;
+  /** The hunks of the change of a text file, each with its vote; none if the change has no hunks. */
+  hunks(place: ChangePlace): Promise<ReviewedHunks>;
   /** The content of a file before or after its change. */
   content(place: ChangeSidePlace): Promise<Uint8Array>;
   /**

@@ -93,6 +93,7 @@ const applyOptions = fields<ApplyOptions & CallOptions>({
   message: optional(text),
   digest: optional(text),
   approved: optional(truth),
+  approvedPart: optional(truth),
   only: optional(list(path)),
   allow: optional(list(text)),
   check: optional(list(text)),

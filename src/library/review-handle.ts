@@ -1,6 +1,6 @@
 import { fields, list, oneOf, optional, ordinal, text, truth } from "../core/values/arguments.ts";
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
-import type { ChangeSidePlace } from "../plans/review/change-content.ts";
+import type { ChangePlace, ChangeSidePlace } from "../plans/review/change-content.ts";
 import {
   type ChangesAskedRequest,
   type CommentEdit,
@@ -34,6 +34,7 @@ const commentId = ["comment", text] as const;
 const methods: CheckedMethods<Review> = {
   show: [],
   changes: [["options", optional(diffPageOptions)]],
+  hunks: [["place", fields<ChangePlace>({ resource: optional(text), path: text })]],
   content: [
     [
       "place",
@@ -68,6 +69,7 @@ export function reviewHandle(services: Services, id: string): Review {
       show: async () => await (await reviews()).show(id),
       changes: async (options) =>
         await call("review", options, async (rest) => (await reviews()).changes(id, rest)),
+      hunks: async (place) => await (await reviews()).hunks(id, place),
       content: async (place) => await (await reviews()).content(id, place),
       vote: async (request) => await (await reviews()).vote(id, request),
       look: async (request) => await (await reviews()).look(id, request),

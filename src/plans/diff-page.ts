@@ -1,6 +1,5 @@
 import { UsageError } from "../core/errors/errors.ts";
 import type { DiffOptions, PlanChange, PlanDiff } from "./plan-views.ts";
-import type { Plans } from "./plans.ts";
 
 const PAGE = 1000;
 
@@ -18,9 +17,14 @@ export interface DiffPage extends PlanDiff {
   readonly next?: string;
 }
 
+/** What makes a diff: the plans, as this file sees them. */
+interface Diffing {
+  diff(plan: string | undefined, options: DiffOptions): Promise<PlanDiff>;
+}
+
 /** A page of what the plan would change. `take` gets every change, and whether it is on the page. */
 export async function diffPage(
-  plans: Pick<Plans, "diff">,
+  plans: Diffing,
   plan: string | undefined,
   { cursor, limit = PAGE, ...options }: DiffPageOptions,
   take?: (change: PlanChange, isShown: boolean) => void,

@@ -208,6 +208,11 @@ export interface ApplyOptions {
   /** Land only what the last approval of the plan covers, with the files that it allows. */
   readonly approved?: boolean;
   /**
+   * Land exactly the changes, and hunks of changes, that are approved by votes as they are now; the rest
+   * stays in the plan, which stays open. If all are approved, the plan lands as a whole.
+   */
+  readonly approvedPart?: boolean;
+  /**
    * Land only the paths that these choose, `[RESOURCE:]PATTERN` each; the rest stays in the plan, which stays
    * open. In a pattern `*` stands for characters of a name, `**` for names; a chosen path includes everything
    * below it. For folders and files only.

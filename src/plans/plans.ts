@@ -3,7 +3,7 @@ import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
 import { failingAsOne } from "../commit/failure.ts";
 import { type Change, DiffCount } from "../core/change.ts";
 import { PlanStateError, UsageError } from "../core/errors/errors.ts";
-import { baseName, joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
+import { joinPath, ROOT_PATH } from "../core/paths/byte-path.ts";
 import { boundariesOf, movePlan, type PlanRecord } from "../core/plan.ts";
 import { type Check, DEFAULT_CHECK_MS } from "../core/values/checks.ts";
 import { onlyReads, type StatementResult } from "../core/values/query.ts";
@@ -41,14 +41,13 @@ import type {
   PatchOptions,
   PlanChange,
   PlanDiff,
-  PlanRename,
   PlanView,
   ReviewRequest,
   ReviewRequestOptions,
   SelfRunningChange,
 } from "./plan-views.ts";
 import { RenameFinder } from "./renames/rename-finder.ts";
-import { RenameIndex, renamedEntries } from "./renames/rename-index.ts";
+import { renamedEntries } from "./renames/rename-index.ts";
 import { choosePaths, chosenChanges } from "./resources/chosen-paths.ts";
 import {
   assertHasWord,
@@ -57,6 +56,7 @@ import {
   assertWritable,
   hasUnwritable,
 } from "./resources/restrictions.ts";
+import type { ApprovedPart } from "./review/approved-part.ts";
 
 export interface PlansParts {
   readonly session: PlanSession;
@@ -227,22 +227,8 @@ export class Plans {
     const found = await this.#find(plan);
     const diff = await this.diff(found.id, options);
     options.onDiff?.(diff);
-    const { filePatch } = await import("../engine/show/file-patch.ts");
-    const renames = new RenameIndex(diff.renames);
-    for (const change of diff.changes) {
-      const rename = renames.of(change);
-      if (rename !== undefined) {
-        yield* renamePiece(found, change, rename);
-        continue;
-      }
-      const { record, strategy } = await this.#parts.session.sandboxes.usable(found, change.resource, "look");
-      const sources = {
-        before: () => strategy.readOriginal(record.ref, change.path),
-        after: () => unlessGone(strategy.read(record.ref, change.path)),
-      };
-      const form = { shownPath: shownPath(found, change), onlyText: options.onlyText === true };
-      yield pathFromBytes(await filePatch(change, sources, form));
-    }
+    const { patchOf } = await import("./plan-patch.ts");
+    yield* patchOf(found, this.#parts.session.sandboxes, diff, options);
   }
 
   /**
@@ -251,18 +237,24 @@ export class Plans {
    */
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
+    const { approvedPart: isPart, ...others } = options;
+    const part = isPart === true ? await failingAsOne("commit", () => this.#approved(found)) : undefined;
+    if (part?.whole !== undefined) return await this.apply(found.id, { ...others, digest: part.whole });
     const approval = options.approved === true ? await this.approval(found.id) : undefined;
-    const { digest: given, approved, only, check: _, checks: __, ...rest } = options;
+    const { digest: given, approved, only, check: _, checks: __, ...rest } = others;
     const allow = [...(options.allow ?? []), ...(approval?.allow ?? [])];
     const passed = await failingAsOne("commit", () => this.#check(found, { ...options, allow }, approval));
     const digest = given ?? passed;
-    const isReviewed = digest !== undefined || approved === true || hasUnwritable(found);
+    const isReviewed =
+      digest !== undefined || approved === true || part !== undefined || hasUnwritable(found);
     const wanted = { ...options, allow, ...(digest !== undefined && { digest }) };
     const review = isReviewed && { review: () => this.#review(found, wanted, approval) };
-    const choose = only !== undefined && {
-      choose: async () => choosePaths(found, (await this.#changes(found)).changes, only),
-    };
-    const result = await this.#parts.commit.commitAll(found.id, { ...rest, allow, ...review, ...choose });
+    const chosen = only && (async () => choosePaths(found, (await this.#changes(found)).changes, only));
+    const choose = part === undefined ? chosen : async () => (await this.#approved(found)).chosen;
+    const result = await this.#parts.commit.commitAll(found.id, {
+      ...{ ...rest, allow, ...review },
+      ...(choose !== undefined && { choose }),
+    });
     return { planId: found.id, ...result };
   }
 
@@ -310,6 +302,11 @@ export class Plans {
     return await checks.run(plan, all, async () => await this.#digest(plan));
   }
 
+  async #approved(plan: PlanRecord, changes?: readonly PlanChange[]): Promise<ApprovedPart> {
+    const { approvedPart } = await import("./review/approved-part.ts");
+    return await approvedPart(this.#parts.session, plan, changes ?? (await this.#changes(plan)).changes);
+  }
+
   async #digest(plan: PlanRecord): Promise<string> {
     const digest = new ChangesDigest();
     await eachChange(plan, this.#parts.session.sandboxes, [], (change) => digest.add(change));
@@ -322,12 +319,13 @@ export class Plans {
    */
   async #review(
     plan: PlanRecord,
-    { digest, only, allow, approved }: ApplyOptions,
+    { digest, only, allow, approved, approvedPart: isPart }: ApplyOptions,
     approval?: Approval,
   ): Promise<void> {
     if (approved === true && approval === undefined) throw notApproved(plan);
     const { changes, selfRunning } = await this.#changes(plan, allow);
-    const landing = only === undefined ? changes : chosenChanges(plan, changes, only);
+    const chosen = only === undefined ? changes : chosenChanges(plan, changes, only);
+    const landing = isPart === true ? (await this.#approved(plan, changes)).landing : chosen;
     assertMayLand(plan, landing);
     const now = digestOf(changes);
     if (approval !== undefined && approval.digest !== now) throw movedOn(approval);
@@ -399,33 +397,4 @@ export class Plans {
 function pathFrom(root: string, path: string): string {
   if (root === ROOT_PATH) return path;
   return path === root ? ROOT_PATH : path.slice(root.length + 1);
-}
-
-/** A rename is in the patch where its new name is. */
-async function* renamePiece(
-  plan: PlanRecord,
-  change: PlanChange,
-  rename: PlanRename,
-): AsyncGenerator<string> {
-  if (change.operation !== "added") return;
-  const { renamePatch } = await import("../engine/show/file-patch.ts");
-  const old = { ...change, path: rename.from + change.path.slice(rename.to.length) };
-  yield pathFromBytes(renamePatch(change.kind, shownPath(plan, old), shownPath(plan, change)));
-}
-
-/** The path of a change in a patch: a resource that is a file is shown by its name. */
-function shownPath({ resources }: PlanRecord, { resource, path, kind }: PlanChange): string {
-  const isOnly = resources.length === 1;
-  if (path !== ROOT_PATH || kind === "directory") return isOnly ? path : joinPath(resource, path);
-  return isOnly ? baseName(resources[0]?.resource.location ?? resource) : resource;
-}
-
-/** A file may vanish between the diff and the read. */
-async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
-  try {
-    return await content;
-  } catch (thrown) {
-    if (thrown instanceof UsageError && thrown.code === "NO_SUCH_FILE") return undefined;
-    throw thrown;
-  }
 }

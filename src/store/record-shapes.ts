@@ -5,7 +5,7 @@ import { PLAN_STATES, type PlanRecord, type PlanResource } from "../core/plan.ts
 import type { Resource } from "../core/resource/resource.ts";
 import type { MadeWith, SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import { SANDBOX_STATES } from "../core/sandbox-states.ts";
-import type { Attention, PreparedCommit } from "../core/strategy.ts";
+import type { Attention, ExactPart, PreparedCommit } from "../core/strategy.ts";
 import type {
   Participant,
   ParticipantKind,
@@ -110,6 +110,7 @@ const participant = object<Participant>({
   kind: oneOf(...Object.keys(kinds)),
   status: oneOf(...Object.keys(statuses)),
   only: optional(list(text)),
+  exactly: optional(object<ExactPart>({ paths: list(text), hunks: optional(anyObject) })),
   allow: optional(list(text)),
   isFinal: optional(truth),
   prepared: optional(prepared),

@@ -65,6 +65,7 @@ async function operate(drydock: Services): Promise<unknown> {
       return await plans.apply(request.plan, {
         message: "from the driver",
         ...(request.only !== undefined && { only: request.only }),
+        ...(request.approvedPart === true && { approvedPart: true }),
       });
     case "undo":
       return await plans.undo(request.plan);

@@ -1,6 +1,7 @@
 import { describe, it } from "node:test";
 import { disturb } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
+import { applyHunks } from "./hunk-scenarios.ts";
 import { partScenarios } from "./part-scenarios.ts";
 import { recoveryAfter } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
@@ -21,6 +22,11 @@ describe("SIGKILL at the failpoints of landing a part", () => {
     disturb(t, recoveryAfter(small.applyPart, "copy.baseline:1=kill"), SMALL, {
       at: /^(?:part|copy\.baseline)/,
     }));
+});
+
+describe("SIGKILL at the failpoints of landing hunks", () => {
+  it("[A3][A17] a crash leaves every original as before or with the approved hunks, and the others in the plan", (t) =>
+    disturb(t, applyHunks, SMALL, { at: /^(?:stage\.(?:create|write)-hunks|stage\.hunks|part|copy\.base)/ }));
 });
 
 describe("an error at the failpoints of landing a part", () => {

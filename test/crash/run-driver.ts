@@ -33,6 +33,8 @@ export interface DriverRequest {
   readonly ways?: readonly OverlayWay[];
   /** For `apply`: what lands, if not all. */
   readonly only?: readonly string[];
+  /** Lands what votes approve. */
+  readonly approvedPart?: boolean;
   /** Of a checkpoint. */
   readonly label?: string;
   /** For `write`: where to. */

@@ -8,7 +8,7 @@ import { Served, textOf } from "./served.ts";
 
 /** What reviews.test.ts has. */
 const REVIEWS = [
-  ...["showReview", "reviewChanges", "readChange", "voteOnChanges", "lookAtChanges"],
+  ...["showReview", "reviewChanges", "reviewHunks", "readChange", "voteOnChanges", "lookAtChanges"],
   ...["commentOnPlan", "editComment", "removeComment", "askForChanges"],
 ];
 

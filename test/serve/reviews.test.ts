@@ -31,6 +31,13 @@ describe("reviews by 'drydock serve'", () => {
     assert.deepEqual([changes[0]?.vote, changes[0]?.seen, unseen], ["approved", true, 0]);
     assert.deepEqual(votes, { approved: 1, rejected: 0, partly: 0, open: 0 });
 
+    const { data: inHunks } = await client.GET("/v1/plans/{plan}/review/hunks", {
+      params: { ...params, query: { path: "prices.txt" } },
+    });
+    assert.deepEqual(
+      inHunks?.hunks.map(({ lines, vote }) => [lines, vote]),
+      [[["-10", "+11"], "approved"]],
+    );
     const said = await client.POST("/v1/plans/{plan}/review/comments", {
       params,
       body: { text: "why 11?", resource: "app", path: "prices.txt", line: 1, side: "after" },

@@ -1,19 +1,20 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import { nearest, parentPath } from "../../core/paths/byte-path.ts";
 import { PathPatterns } from "../../core/paths/path-patterns.ts";
+import type { Transaction } from "../../core/strategy.ts";
 import type { ChangeSet, TreeChange, TreeEntry } from "../changes/change-set.ts";
 import { fitting } from "../changes/rows.ts";
-import { type Scope, toResourcePath } from "../workspace/scope.ts";
+import { type Scope, toEnginePath, toResourcePath } from "../workspace/scope.ts";
 
 /**
  * The part of a change set that lands alone. Only whole entries can: the contents of a new, deleted or
  * replaced folder land with the folder, and the names of one file land together. A smaller choice is refused,
  * because more would land than the user asked for, or something else.
  */
-export function chosenPart(found: ChangeSet, only: readonly string[] | undefined, scope: Scope): ChangeSet {
+export function chosenPart(found: ChangeSet, { only, exactly }: PartChoice, scope: Scope): ChangeSet {
   if (only === undefined) return found;
-  const patterns = new PathPatterns(only);
-  const isMeant = ({ path }: { readonly path: string }) => patterns.has(toResourcePath(scope, path));
+  const choice = exactly === undefined ? new PathPatterns(only) : new Set(exactly.paths);
+  const isMeant = ({ path }: { readonly path: string }) => choice.has(toResourcePath(scope, path));
   const inside = changesByEntry(found);
   const entries = [...found.entries].filter((entry) =>
     isChosen(entry, inside.get(entry.path) ?? [], isMeant),
@@ -21,6 +22,15 @@ export function chosenPart(found: ChangeSet, only: readonly string[] | undefined
   const changes = entries.flatMap(({ path }) => inside.get(path) ?? []);
   assertWholeFiles(found, new Set(changes.map(({ path }) => path)));
   return { entries, changes, folderTimes: fitting(found.folderTimes, isMeant), anchors: found.anchors };
+}
+
+/** How the part is chosen. */
+type PartChoice = Pick<Transaction, "only" | "exactly">;
+
+/** The hunks that land of files of a part of which not all lands. */
+export function chosenHunks({ exactly }: PartChoice, scope: Scope): ReadonlyMap<string, ReadonlySet<string>> {
+  const hunks = Object.entries(exactly?.hunks ?? {});
+  return new Map(hunks.map(([path, ids]) => [toEnginePath(scope, path), new Set(ids)]));
 }
 
 /** Every change belongs to the entry that moves it. */

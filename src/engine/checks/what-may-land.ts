@@ -9,13 +9,13 @@ import { chosenPart } from "./chosen-part.ts";
  * The changes of a frozen sandbox that are to land. Refuses a part of an entry that lands as one, the folder
  * of another resource, and files that tools run by themselves unless the user allows them.
  */
-export function whatMayLand(found: ChangeSet, { only, allow }: Transaction, scope: Scope): ChangeSet {
-  const chosen = chosenPart(found, only, scope);
+export function whatMayLand(found: ChangeSet, transaction: Transaction, scope: Scope): ChangeSet {
+  const chosen = chosenPart(found, transaction, scope);
   assertKeepsExcluded(chosen, scope);
   assertHasWord(
     locationOf(scope),
     Iterator.from(chosen.changes).map((change) => landingPath(change, scope)),
-    allow,
+    transaction.allow,
   );
   return chosen;
 }

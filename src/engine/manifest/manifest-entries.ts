@@ -75,7 +75,7 @@ function unpackIdentity(packed: PackedIdentity): EntryIdentity {
 /** The fields of an entry besides its path and identity. */
 export type EntryExtras = Pick<
   ManifestEntry,
-  "linkTo" | "innerLinks" | "metadata" | "skeleton" | "byContent"
+  "linkTo" | "innerLinks" | "metadata" | "skeleton" | "byContent" | "partly"
 >;
 
 /** An entry to write. */

@@ -105,6 +105,8 @@ export interface ManifestEntry {
   readonly skeleton?: Skeleton;
   /** For a file with several names on an overlay: it gets another number when it moves. */
   readonly byContent?: true;
+  /** Only some hunks of the file land: the rest stays in the sandbox. */
+  readonly partly?: true;
   /** For an entry of metadata only. */
   readonly metadata?: {
     readonly before: Metadata;

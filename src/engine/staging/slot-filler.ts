@@ -16,6 +16,7 @@ import { runAtOnce } from "../work/pace.ts";
 import type { CheckedEntry } from "./checked-entries.ts";
 import { isHeld } from "./held-entry.ts";
 import { freeOfMarks } from "./layer-traces.ts";
+import { stageHunks } from "./staged-hunks.ts";
 import { metadataChange } from "./staged-manifest.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { StagingPlan } from "./survey.ts";
@@ -66,7 +67,9 @@ export class SlotFiller implements Disposable {
       this.#write(checked, plan, undefined);
       return;
     }
-    if (plan.method === "copy") this.#copy(checked, plan);
+    const hunks = this.#input.hunks?.get(entry.path);
+    if (hunks !== undefined) stageHunks(this.#input, checked, this.#slots, hunks);
+    else if (plan.method === "copy") this.#copy(checked, plan);
     else this.#take(checked);
     this.#hasMovedFolders ||= plan.method === "move" && entry.after?.kind === "directory";
     if (isSettledLater(entry)) this.#hasUnsettled = true;
@@ -146,7 +149,8 @@ export class SlotFiller implements Disposable {
   #write(checked: CheckedEntry, plan: StagingPlan, inSlot: Facts | undefined): void {
     const { entry, slot, before } = checked;
     const own = this.#extrasOf(entry, before, plan);
-    const extras = this.#isOnOverlay ? { ...own, ...this.#onOverlay(checked) } : own;
+    const known = this.#input.hunks?.has(entry.path) === true ? { ...own, partly: true as const } : own;
+    const extras = this.#isOnOverlay ? { ...known, ...this.#onOverlay(checked) } : known;
     this.#writer.add({
       slot,
       path: entry.path,

@@ -16,6 +16,8 @@ export interface StagingInput {
    * as before. Default: no.
    */
   readonly isPart?: boolean;
+  /** For a part: the files of which only some hunks land, and the ids of these (hunks.ts). */
+  readonly hunks?: ReadonlyMap<string, ReadonlySet<string>>;
   /**
    * An entry that another writer changes after the prepare stays, and is reported, instead of being replaced.
    * Default: no.

@@ -6,11 +6,15 @@ import { digestOfContent } from "../../system/data/content-digest.ts";
 import { assertMay } from "../resources/restrictions.ts";
 import type { ChangeSide } from "./review-views.ts";
 
-/** One side of a change, by the names that the change has. */
-export interface ChangeSidePlace {
+/** A change, by the names that it has. */
+export interface ChangePlace {
   /** Default: the only one of the plan. */
   readonly resource?: string | undefined;
   readonly path: string;
+}
+
+/** One side of a change. */
+export interface ChangeSidePlace extends ChangePlace {
   readonly side: ChangeSide;
   /** The digest of that content, as the change has it. Other content is refused. */
   readonly digest?: string | undefined;

@@ -1,11 +1,15 @@
 import { PlanStateError, UsageError } from "../../core/errors/errors.ts";
+import { displayPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import { isOver, type PlanRecord } from "../../core/plan.ts";
+import type { Hunk } from "../../engine/text/hunks.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
+import { resourceOf } from "../../sandboxes/plan-sandboxes.ts";
 import { newId } from "../../system/state/new-id.ts";
 import { type DiffPageOptions, diffPage } from "../diff-page.ts";
 import type { Plans } from "../plans.ts";
-import { type ChangeSidePlace, changeContent } from "./change-content.ts";
+import { type ChangePlace, type ChangeSidePlace, changeContent } from "./change-content.ts";
 import { changeDigest, packDigests } from "./change-digests.ts";
+import { hasHunks, hunksOf } from "./change-hunks.ts";
 import { meantChanges } from "./meant-changes.ts";
 import { ReviewRecord } from "./review-record.ts";
 import type {
@@ -15,11 +19,14 @@ import type {
   PlanReview,
   ReviewComment,
   ReviewedChange,
+  ReviewedHunk,
+  ReviewedHunks,
   ReviewPage,
   ReviewTarget,
   ReviewTargets,
   ReviewVerdict,
   TargetCount,
+  Vote,
   VoteCount,
   VoteRequest,
 } from "./review-views.ts";
@@ -73,6 +80,20 @@ export class PlanReviews {
   async content(plan: string | undefined, place: ChangeSidePlace): Promise<Uint8Array> {
     const { plans, sandboxes } = this.#session;
     return await changeContent(await plans.find(plan), sandboxes, place);
+  }
+
+  /** The hunks of the change of a text file; none if the change has no hunks. */
+  async hunks(plan: string | undefined, { resource, path }: ChangePlace): Promise<ReviewedHunks> {
+    const { plans, sandboxes, history } = this.#session;
+    const found = await plans.find(plan);
+    const name = resourceOf(found, resource).resource.name;
+    const { changes } = await this.#plans.diff(found.id, { paths: [path] });
+    const change = changes.find((each) => each.resource === name && each.path === path);
+    if (change === undefined) throw notChanged(path);
+    const digest = changeDigest(change);
+    const { vote, hunks: votes = {} } = (await this.#record(found.id)).of(digest, history.actor);
+    const hunks = hasHunks(change) ? await hunksOf(sandboxes, found, change) : [];
+    return { planId: found.id, digest, hunks: hunks.map((hunk) => shownHunk(hunk, votes[hunk.id] ?? vote)) };
   }
 
   /** Approves or rejects changes, or takes that back. */
@@ -175,6 +196,18 @@ export class PlanReviews {
     if (isOver(found)) throw new PlanStateError(found, "open");
     return found;
   }
+}
+
+function shownHunk({ lines, ...hunk }: Hunk, vote: Vote | undefined): ReviewedHunk {
+  const shown = lines.map((line) => pathFromBytes(Buffer.from(line, "latin1")));
+  return { ...hunk, lines: shown, ...(vote !== undefined && { vote }) };
+}
+
+function notChanged(path: string): UsageError {
+  return new UsageError(`The plan does not change ${displayPath(path)}.`, {
+    hint: "See the diff of the plan.",
+    code: "NO_MATCH",
+  });
 }
 
 function countedAs({ vote, hunks }: Pick<ReviewedChange, "vote" | "hunks">): keyof VoteCount {

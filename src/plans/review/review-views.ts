@@ -130,3 +130,22 @@ export interface VoteCount {
 }
 
 export type ChangeSide = "before" | "after";
+
+/** A hunk of the change of a text file. */
+export interface ReviewedHunk {
+  readonly id: string;
+  readonly oldStart: number;
+  readonly oldLines: number;
+  readonly newStart: number;
+  readonly newLines: number;
+  /** As in a patch, with a sign before each. Bytes that are not UTF-8 are written as in byte-path.ts. */
+  readonly lines: readonly string[];
+  readonly vote?: Vote;
+}
+
+/** The hunks of one change, if it has any, with the digest of the change. */
+export interface ReviewedHunks {
+  readonly planId: string;
+  readonly digest: string;
+  readonly hunks: readonly ReviewedHunk[];
+}

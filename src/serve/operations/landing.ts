@@ -17,6 +17,7 @@ export const LANDING_OPERATIONS = [
       message: text.exactOptional().describe("The reason, recorded with the plan."),
       digest: text.exactOptional().describe("Land only exactly what a diff showed with this digest."),
       approved: yes.describe("Land only exactly what was approved."),
+      approvedPart: yes.describe("Land exactly the changes and hunks that votes approve; the rest stays."),
       only: texts.exactOptional().describe("Land only these paths, [RESOURCE:]PATTERN each."),
       allow: texts.exactOptional().describe("Files that may land although tools run them by themselves."),
       check: texts.exactOptional().describe("Commands that must succeed inside the sandboxes first."),

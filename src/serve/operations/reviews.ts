@@ -7,6 +7,7 @@ import {
   commentPlace,
   commentShape,
   countShape,
+  hunksShape,
   reviewPageShape,
   reviewShape,
   targets,
@@ -41,6 +42,17 @@ export const REVIEW_OPERATIONS = [
     output: reviewPageShape,
     call: async ({ parameters, query }, { services }) =>
       await (await services.reviews()).changes(parameters.plan, query),
+  }),
+  json({
+    id: "reviewHunks",
+    method: "get",
+    path: "/plans/{plan}/review/hunks",
+    summary: "The hunks of the change of a text file, in the order of its patch; none if it has no hunks",
+    parameters: ofPlan,
+    query: z.strictObject({ resource: resourceName, path }),
+    output: hunksShape,
+    call: async ({ parameters, query }, { services }) =>
+      await (await services.reviews()).hunks(parameters.plan, query),
   }),
   bytes({
     id: "readChange",

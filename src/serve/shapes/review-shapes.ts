@@ -109,3 +109,21 @@ export const reviewPageShape = diffShape
   .meta({ id: "ReviewPage" });
 
 export const countShape = z.strictObject({ planId: z.string(), changes: z.number() });
+
+export const hunksShape = z
+  .strictObject({
+    planId: z.string(),
+    digest: z.string().describe("Of the change."),
+    hunks: z.array(
+      z.strictObject({
+        id: z.string(),
+        oldStart: z.number(),
+        oldLines: z.number(),
+        newStart: z.number(),
+        newLines: z.number(),
+        lines: z.array(z.string()).describe("As in a patch, with a sign before each."),
+        vote: vote.optional(),
+      }),
+    ),
+  })
+  .meta({ id: "Hunks" });

@@ -121,9 +121,13 @@ export function returnLayer(
   record.saveIfChanged(workspace, "flushed");
 }
 
-/** A folder whose metadata landed stays in the layer, because of its contents. */
-function leavesLayer({ path, operation, before }: ManifestEntry): boolean {
-  return path !== ROOT_PATH && (operation !== "metadata" || before?.kind !== "directory");
+/**
+ * A folder whose metadata landed stays in the layer, because of its contents, and a file of which some hunks
+ * landed because of the others.
+ */
+function leavesLayer({ path, operation, before, partly }: ManifestEntry): boolean {
+  if (path === ROOT_PATH || partly === true) return false;
+  return operation !== "metadata" || before?.kind !== "directory";
 }
 
 /** The names in the upper layer for a path: its entry or its whiteout. */
@@ -170,7 +174,7 @@ function moveTime(record: BaseRecord, path: string, from: BaseFacts["mtime"], to
   if (noted !== undefined && sameTime(noted.mtime, from)) record.set(path, { ...noted, mtime: to });
 }
 
-/** The paths that leave the layer with all their contents, and the folders that stay. */
+/** The paths that leave the layer with all their contents, and the entries that stay. */
 function byPlace(entries: readonly ManifestEntry[]): {
   leave: ReadonlySet<string>;
   stay: readonly ManifestEntry[];

@@ -1,0 +1,55 @@
+import { UsageError } from "../core/errors/errors.ts";
+import { baseName, joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
+import type { PlanRecord } from "../core/plan.ts";
+import { filePatch, renamePatch } from "../engine/show/file-patch.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { PatchOptions, PlanChange, PlanDiff, PlanRename } from "./plan-views.ts";
+import { RenameIndex } from "./renames/rename-index.ts";
+
+/** The changes of a diff as unified text, one piece for each path. */
+export async function* patchOf(
+  plan: PlanRecord,
+  sandboxes: PlanSandboxes,
+  diff: PlanDiff,
+  { onlyText = false }: PatchOptions,
+): AsyncGenerator<string> {
+  const renames = new RenameIndex(diff.renames);
+  for (const change of diff.changes) {
+    const rename = renames.of(change);
+    if (rename !== undefined) {
+      yield* renamePiece(plan, change, rename);
+      continue;
+    }
+    const { record, strategy } = await sandboxes.usable(plan, change.resource, "look");
+    const sources = {
+      before: () => strategy.readOriginal(record.ref, change.path),
+      after: () => unlessGone(strategy.read(record.ref, change.path)),
+    };
+    const form = { shownPath: shownPath(plan, change), onlyText };
+    yield pathFromBytes(await filePatch(change, sources, form));
+  }
+}
+
+/** A rename is in the patch where its new name is. */
+function* renamePiece(plan: PlanRecord, change: PlanChange, rename: PlanRename): Generator<string> {
+  if (change.operation !== "added") return;
+  const old = { ...change, path: rename.from + change.path.slice(rename.to.length) };
+  yield pathFromBytes(renamePatch(change.kind, shownPath(plan, old), shownPath(plan, change)));
+}
+
+/** The path of a change in a patch: a resource that is a file is shown by its name. */
+function shownPath({ resources }: PlanRecord, { resource, path, kind }: PlanChange): string {
+  const isOnly = resources.length === 1;
+  if (path !== ROOT_PATH || kind === "directory") return isOnly ? path : joinPath(resource, path);
+  return isOnly ? baseName(resources[0]?.resource.location ?? resource) : resource;
+}
+
+/** A file may vanish between the diff and the read. */
+async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
+  try {
+    return await content;
+  } catch (thrown) {
+    if (thrown instanceof UsageError && thrown.code === "NO_SUCH_FILE") return undefined;
+    throw thrown;
+  }
+}

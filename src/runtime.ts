@@ -276,6 +276,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
       purge: async (cleanupOptions) => (await cleanup()).purge(cleanupOptions),
       status: async () => (await cleanup()).status(),
       idlePlans: async (idleOptions) => (await cleanup()).idlePlans(idleOptions),
+      places: async (plan) => (await cleanup()).places(plan),
     } satisfies Services["cleanup"],
     manager: new SandboxManager(session, commit),
     recovery,

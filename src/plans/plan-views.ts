@@ -352,6 +352,17 @@ export interface CleanupOptions {
   readonly undoOlderThanMs?: number;
 }
 
+/** Something that a plan has in the world. */
+export interface PlanPlace {
+  /** `folder`, `mount`, `branch`, `transaction`, `run folder`, `scratch`, `passwords`, `command` … */
+  readonly kind: string;
+  /** A path, or the name that the thing has where it is. */
+  readonly location: string;
+  /** The resource that it is for. */
+  readonly resource?: string;
+  readonly bytes?: number;
+}
+
 /** An open plan that nobody has used for long. */
 export interface IdlePlan {
   readonly planId: string;

@@ -29,6 +29,27 @@ const homes = (place: Workplace) => {
 };
 
 describe("cleanup on the command line", () => {
+  it("[W7] plan show lists everything that a plan has in the world, until nothing is left", () => {
+    using place = new Workplace();
+    const project = place.folder("project", { "a.txt": "one\n" });
+    const id = place.done("plan", "create", "-r", project).trim();
+    const places = (): { readonly [key: string]: unknown }[] =>
+      place.answer("plan", "show", id, "--places").places;
+    assert.match(place.done("plan", "show", id, "--places"), /\nplaces\n {2}folder +\/.* bytes +project\n/);
+    place.run("mkdir", ["-p", join(place.state, "runs", id)]);
+    assert.ok(places().some(({ kind }) => kind === "run folder"));
+    place.shell(`echo two | "$DRYDOCK" plan write ${id} project a.txt`);
+    place.done("plan", "apply", id);
+    assert.deepEqual(
+      places().map(({ kind, resource }) => [kind, resource]),
+      [["folder", "project"]],
+      "only its undo record is left",
+    );
+    place.done("plan", "undo", id);
+    assert.deepEqual(places(), []);
+    assert.match(place.done("plan", "show", id, "--places"), /It has nothing in the world any more\./);
+  });
+
   it("[C1] finds nothing in ordinary use, and never what an open plan needs", () => {
     using place = new Workplace();
     place.folder("app", { "README.md": "hello\n" });

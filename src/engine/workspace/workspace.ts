@@ -3,12 +3,12 @@ import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { failedWith, unlessFailed } from "../../system/calls/errno.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
-import { randomBytes } from "../../system/random-bytes.ts";
 import { readXattrs, writeXattrs } from "../../system/calls/xattrs.ts";
 import { namesIn } from "../../system/data/existence.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { inheritedProject } from "../../system/mount/project-quota.ts";
+import { randomBytes } from "../../system/random-bytes.ts";
 import { whileLocked } from "../../system/state/lock.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import type { Scope } from "./scope.ts";
@@ -122,6 +122,11 @@ export function findPlace(stateDir: string, sandboxId: string): WorkspacePlace |
   const elsewhere = readWhole(home, PLACE);
   if (elsewhere !== undefined) return JSON.parse(elsewhere.toString()) as WorkspacePlace;
   return { path: home.path, placement: "state" };
+}
+
+/** The path of a sandbox's home. */
+export function homePath(stateDir: string, sandboxId: string): string {
+  return `${stateDir}/sandboxes/${sandboxId}`;
 }
 
 /** The ids of all sandboxes with a home in the state directory, known to the store or not. */

@@ -4,8 +4,16 @@ import type { Uses } from "../../sandboxes/remains/uses.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { freeReserve } from "../../system/state/reserve.ts";
-import type { CleanupItem, CleanupOptions, CleanupStatus, IdlePlan, PurgeResult } from "../plan-views.ts";
+import type {
+  CleanupItem,
+  CleanupOptions,
+  CleanupStatus,
+  IdlePlan,
+  PlanPlace,
+  PurgeResult,
+} from "../plan-views.ts";
 import { findLeftovers, type Leftover, type LeftoverParts } from "./leftovers.ts";
+import { placesOfPlan } from "./plan-places.ts";
 
 export interface CleanupServiceParts extends LeftoverParts {
   readonly uses: Uses;
@@ -49,11 +57,21 @@ export class CleanupService {
     return { dryRun: options.dryRun === true, removed, kept, failed };
   }
 
+  /** Everything that a plan has in the world, with its size. */
+  async places(key?: string): Promise<readonly PlanPlace[]> {
+    const plan = await this.#parts.session.plans.find(key);
+    return (await placesOfPlan(this.#parts, plan)).map((place) => {
+      const bytes = place.kind === "mount" ? undefined : sizeOf(place.location);
+      return { ...place, ...(bytes !== undefined && { bytes }) };
+    });
+  }
+
   /** Open plans to which nothing has happened for this long, the oldest use first; with what they take. */
   async idlePlans({
     olderThanMs = IDLE_MS,
   }: Pick<CleanupOptions, "olderThanMs"> = {}): Promise<readonly IdlePlan[]> {
-    const { store, stateDir } = this.#parts.session;
+    const { session, folders } = this.#parts;
+    const { store } = session;
     const idle: IdlePlan[] = [];
     for (const { id, name, createdAt } of await store.listPlans("open")) {
       const last = (await store.history(id)).at(-1);
@@ -62,7 +80,8 @@ export class CleanupService {
       const workspaces = (await store.sandboxesOf(id)).flatMap(({ ref }) =>
         typeof ref.metadata["workspace"] === "string" ? [ref.metadata["workspace"]] : [],
       );
-      const bytes = [...workspaces, `${stateDir}/runs/${id}`].reduce((sum, at) => sum + (sizeOf(at) ?? 0), 0);
+      const ofCommands = folders.placesOf(id).map(({ location }) => location);
+      const bytes = [...workspaces, ...ofCommands].reduce((sum, at) => sum + (sizeOf(at) ?? 0), 0);
       idle.push({ planId: id, name, lastUsed, by: last?.actor ?? "", bytes });
     }
     return idle.toSorted((a, b) => (a.lastUsed < b.lastUsed ? -1 : 1));

@@ -1,6 +1,7 @@
 import { messageOf } from "../../core/errors/errors.ts";
 import { isOver } from "../../core/plan.ts";
 import type { Store } from "../../store/store.ts";
+import type { KnownPlace } from "./known-places.ts";
 import type { PlanSecrets } from "./plan-secrets.ts";
 import type { RestoredRemains } from "./restored-remains.ts";
 import type { RunFolders } from "./run-folders.ts";
@@ -39,6 +40,11 @@ export class PlanRemains {
   /** Whether the plan has passwords. */
   hasSecrets(planId: string): boolean {
     return Object.keys(this.#secrets.of(planId)).length > 0;
+  }
+
+  /** Where the plan's passwords are, if it has some. */
+  secretsPlace(planId: string): KnownPlace | undefined {
+    return this.hasSecrets(planId) ? { kind: "passwords", location: this.#secrets.place(planId) } : undefined;
   }
 
   /** Removes the passwords of these resources. */

@@ -46,7 +46,7 @@ export class PlanSecrets {
   }
 
   of(planId: string): Secrets {
-    const file = readTextFile(this.#file(planId), LARGEST);
+    const file = readTextFile(this.place(planId), LARGEST);
     return (file === undefined ? undefined : parsed<Secrets>(file.bytes)) ?? {};
   }
 
@@ -64,7 +64,8 @@ export class PlanSecrets {
     return [...new Set(namesIn(`${this.#stateDir}/${FOLDER}`).flatMap((name) => planOf(name) ?? []))];
   }
 
-  #file(planId: string): string {
+  /** The path of the plan's file. */
+  place(planId: string): string {
     return `${this.#stateDir}/${FOLDER}/${planId}`;
   }
 }

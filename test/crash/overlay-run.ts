@@ -10,7 +10,7 @@ import { restorePlan, savePlan } from "./checkpoint-scenarios.ts";
 import { killCases, triedBy } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
 import { applyPartOfMove, partScenarios } from "./part-scenarios.ts";
-import { eachOnce, firstAndLast, type Point, tracePoints, untried } from "./points.ts";
+import { eachOnce, firstAndLast, type Point, spread, tracePoints, untried } from "./points.ts";
 import { checkpoint, commitAlone, restore, rollBackAlone } from "./sandbox-scenarios.ts";
 import {
   apply,
@@ -28,6 +28,9 @@ import {
   write,
 } from "./scenarios.ts";
 import { PLAN, type World, type WorldOptions } from "./world.ts";
+
+/** At how many points of a scenario an error is tried in a normal run, evenly spread. */
+const ERRORS = 6;
 
 /** What to try with `overlay`, in a process that can mount it. */
 export interface OverlayTrial {
@@ -219,7 +222,7 @@ function chosenPoints(
   const isWanted = new RegExp(points ?? "");
   const choose = isLastPass === true ? eachOnce : firstAndLast;
   const wanted = choose(passes).filter(({ name }) => isWanted.test(name));
-  return untried(wanted, triedBy(how));
+  return untried(how === "error" ? spread(wanted, ERRORS) : wanted, triedBy(how));
 }
 
 function casesFor(scenario: Scenario, how: "kill" | "error", points: readonly Point[]): Case[] {

@@ -125,7 +125,7 @@ describeTrials("an error at the failpoints", BY_KERNEL, [
 describeTrials("a failure while undoing a failure", BY_KERNEL, [
   [
     "[A3][A7][A17] apply dies while names of one file are put together, and its recovery dies",
-    kill("apply", { crash: "overlay.link-name:1=kill", points: OWN }),
+    kill("apply", { crash: "overlay.link-name:1=kill", points: OWN, isLastPass: true }),
   ],
   [
     "[A3][A7][A17] apply dies before the decision, and its recovery dies",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { type Point, untried } from "../crash/points.ts";
+import { type Point, spread, untried } from "../crash/points.ts";
 import { type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { IS_LONG } from "../support/long-form.ts";
 import { startServer } from "./held-scene.ts";
@@ -12,6 +12,9 @@ import { ALL_KINDS, MixedWorld, type WorldOperation } from "./mixed-world.ts";
 
 /** What the folder does by itself has suites of its own; here it only has to be in the middle of it. */
 const OF_FOLDERS = ["landings.flush-staged", "land.exchange", "landings.flush-landed", "cleanup.remove"];
+
+/** How many writes of a kind a normal run dies at, evenly spread. */
+const WRITES = 3;
 
 /** Where recovery begins: with one server prepared and nothing decided; decided, with one server landed. */
 const CRASHES = ["held.prepare:2", "held.land:2"] as const;
@@ -39,15 +42,19 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
   });
 
   /**
-   * All of them in a long run; else every step of a held transaction, every write of the journal, and some of
-   * the rest; after the first operation what none before it died at, and a few more.
+   * All of them in a long run; else every step of a held transaction, some writes of the journal and of the
+   * holder's record, and one of the rest; after the first operation what none before it died at, and one more.
    */
   function chosen(points: readonly Point[]): Point[] {
     if (IS_LONG) return [...points];
-    const telling = points.filter(({ name, pass }) => {
-      if (name.startsWith("held.") || name === "store.write") return true;
-      // A write passes twice; the first is before anything of it.
-      if (name === "holder.record") return pass % 2 === 1;
+    const passesOf = (name: string) => points.filter((point) => point.name === name);
+    // A write of the record passes twice; the first is before anything of it.
+    const records = passesOf("holder.record").filter(({ pass }) => pass % 2 === 1);
+    const written = new Set([...spread(passesOf("store.write"), WRITES), ...spread(records, WRITES)]);
+    const telling = points.filter((point) => {
+      const { name, pass } = point;
+      if (name.startsWith("held.") || written.has(point)) return true;
+      if (name === "holder.record") return false;
       return (OF_FOLDERS.includes(name) || /^(?:holder|secrets)[.]/.test(name)) && pass === 1;
     });
     return untried(telling, tried);

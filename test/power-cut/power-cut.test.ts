@@ -28,9 +28,9 @@ const MOMENTS = [
   "cleanup.remove:1",
 ] as const;
 
-/** Where a file system has the last word: before and after what is flushed, and at the first exchange. */
+/** Where a file system has the last word: before and after all is flushed, and at the first exchange. */
 const DURABLE: readonly string[] = MOMENTS.filter(
-  (moment) => moment === "land.exchange:1" || /^(?:landings|cleanup)[.]/.test(moment),
+  (moment) => moment === "land.exchange:1" || /^(?:landings.*:2|cleanup[.].*)$/.test(moment),
 );
 /** The last moments of either side. */
 const LAST: readonly string[] = ["landings.flush-staged:2", "landings.flush-landed:2"];

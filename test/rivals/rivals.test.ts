@@ -176,7 +176,10 @@ function attentionOf(end: ProcessEnd, moment: Moment): Attention {
   return [];
 }
 
-/** The first and the last pass of every failpoint from staging on; in a long run all of them. */
+/**
+ * The last pass of every failpoint from staging on, and of those that land the first one, too; in a long run
+ * all of them.
+ */
 function momentsOf(trace: string): Moment[] {
   const lines = trace
     .trim()
@@ -194,7 +197,7 @@ function momentsOf(trace: string): Moment[] {
   const eligible = all.filter(({ at }) => at >= staging);
   if (IS_LONG) return eligible;
   return [...Map.groupBy(eligible, ({ point, isDecided }) => `${point} ${isDecided}`).values()].flatMap(
-    (group) => [...new Set([0, group.length - 1])].flatMap((at) => group[at] ?? []),
+    (group) => group.filter(({ point }, at) => at === group.length - 1 || (at === 0 && /^land/.test(point))),
   );
 }
 

@@ -43,7 +43,8 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
 
   /**
    * All of them in a long run; else every step of a held transaction, some writes of the journal and of the
-   * holder's record, and one of the rest; after the first operation what none before it died at, and one more.
+   * holder's record, and one of the rest; after the first operation what none before it died at, and one
+   * more.
    */
   function chosen(points: readonly Point[]): Point[] {
     if (IS_LONG) return [...points];

@@ -87,12 +87,20 @@ describe("The completion of a shell", () => {
     assert.deepEqual(lines, ["first", "app", "web", "app/"], stderr);
   });
 
-  it("[P13] works in a real zsh, at a terminal", { skip: !has("zsh") && "zsh is missing" }, () => {
-    using place = new Shells();
-    const start = 'autoload -Uz compinit && compinit -u -D\neval "$(drydock completion zsh)"\n';
-    const input = `${start}drydock plan cancel f\t\nexit\n`;
-    const { stdout } = place.run("script", ["-qec", "zsh -f -i", "/dev/null"], { input });
-    const open = place.answer("plan", "list").plans.map(({ name }: { readonly name: string }) => name);
-    assert.deepEqual(open, ["second"], stdout);
-  });
+  const starts = {
+    "its start-up file": 'autoload -Uz compinit && compinit -u -D\neval "$(drydock completion zsh)"\n',
+    "a folder of functions":
+      "drydock completion zsh > _drydock\nfpath=($PWD $fpath)\nautoload -Uz compinit && compinit -u -D\n",
+  };
+  for (const [from, start] of Object.entries(starts)) {
+    it(`[P13] works in a real zsh, at a terminal, from ${from}`, {
+      skip: !has("zsh") && "zsh is missing",
+    }, () => {
+      using place = new Shells();
+      const input = `${start}drydock plan cancel f\t\nexit\n`;
+      const { stdout } = place.run("script", ["-qec", "zsh -f -i", "/dev/null"], { input });
+      const open = place.answer("plan", "list").plans.map(({ name }: { readonly name: string }) => name);
+      assert.deepEqual(open, ["second"], stdout);
+    });
+  }
 });

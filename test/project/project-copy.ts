@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { removeFolder } from "../support/remove-folder.ts";
 
 /** The project that is tested. */
 export const projectRoot = join(import.meta.dirname, "../..");
@@ -45,7 +46,7 @@ export class TemporaryFolder {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.path, { recursive: true, force: true });
+    removeFolder(this.path);
   }
 }
 

@@ -26,7 +26,8 @@ _drydock() {
   done < <(drydock completion --words -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
   if (( $#candidates )); then _describe drydock candidates; else _files; fi
 }
-compdef _drydock drydock
+# From a folder of fpath this file is the function itself.
+if [[ $funcstack[1] == _drydock ]]; then _drydock "$@"; else compdef _drydock drydock; fi
 `,
   fish: `# Completion of drydock for fish: drydock completion fish | source
 function __drydock_words

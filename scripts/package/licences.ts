@@ -5,6 +5,9 @@ import { manifest, run } from "./tree.ts";
 
 const root = join(import.meta.dirname, "../..");
 
+/** What is bundled into the page of the review: packages for development, since no program loads them. */
+const OF_THE_PAGE = ["preact", "@preact/signals", "shiki"];
+
 interface Locked {
   readonly version: string;
   readonly license?: string;
@@ -28,7 +31,7 @@ function packagesInside(): [string, Locked][] {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const packages: { readonly [path: string]: Locked } = lock.packages;
   const found = new Map<string, Locked>();
-  const waiting = Object.keys(manifest.dependencies);
+  const waiting = [...Object.keys(manifest.dependencies), ...OF_THE_PAGE];
   for (const name of waiting) {
     const locked = packages[`node_modules/${name}`];
     if (locked === undefined || found.has(name) || !existsSync(join(root, "node_modules", name))) continue;

@@ -57,6 +57,10 @@ const LAYERS = [
     "engine/checkpoint/",
     "engine/checkpoint/ saves and restores the work in a tree: it knows nothing of landings",
   ],
+  [
+    "engine/merge/",
+    "engine/merge/ brings what another writer changed into a tree: it changes nothing outside of its workspace",
+  ],
 
   ["database/common/", "database/common/ is what databases of every kind share: it knows none of them"],
   ["database/sqlite/", "database/sqlite/ compares and lands SQLite files: it needs no server"],

@@ -583,6 +583,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/plans/{plan}/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Merge into the plan what other writers changed meanwhile */
+        post: operations["updatePlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Settle a path that an update marked or could not merge */
+        post: operations["resolvePath"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plans/{plan}/undo": {
         parameters: {
             query?: never;
@@ -863,7 +897,7 @@ export interface components {
             id: string;
             name: string;
             /** @enum {string} */
-            state: "creating" | "open" | "adding" | "restoring" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            state: "creating" | "open" | "adding" | "restoring" | "updating" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
             readOnly: boolean;
             createdAt: string;
             message?: string;
@@ -906,7 +940,7 @@ export interface components {
             planId: string;
             name: string;
             /** @enum {string} */
-            state: "creating" | "open" | "adding" | "restoring" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            state: "creating" | "open" | "adding" | "restoring" | "updating" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
             entries: {
                 at: string;
                 actor: string;
@@ -1231,7 +1265,7 @@ export interface components {
         Landing: {
             planId: string;
             /** @enum {string} */
-            state: "creating" | "open" | "adding" | "restoring" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            state: "creating" | "open" | "adding" | "restoring" | "updating" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
             message?: string;
             participants: {
                 resource: string;
@@ -1261,7 +1295,7 @@ export interface components {
                 planId: string;
                 planName: string;
                 /** @enum {string} */
-                direction: "commit" | "undo" | "restore";
+                direction: "commit" | "undo" | "restore" | "update";
                 attention: {
                     resource: string;
                     path: string;
@@ -1273,7 +1307,7 @@ export interface components {
                 planId: string;
                 planName: string;
                 /** @enum {string} */
-                direction: "commit" | "undo" | "restore";
+                direction: "commit" | "undo" | "restore" | "update";
                 attention: {
                     resource: string;
                     path: string;
@@ -1289,7 +1323,7 @@ export interface components {
                 planId: string;
                 planName: string;
                 /** @enum {string} */
-                direction: "commit" | "undo" | "restore";
+                direction: "commit" | "undo" | "restore" | "update";
                 attention: {
                     resource: string;
                     path: string;
@@ -1304,7 +1338,7 @@ export interface components {
             planId: string;
             planName: string;
             /** @enum {string} */
-            state: "creating" | "open" | "adding" | "restoring" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            state: "creating" | "open" | "adding" | "restoring" | "updating" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
             resources: {
                 resource: string;
                 location: string;
@@ -2895,6 +2929,8 @@ export interface operations {
                     dryRun?: boolean;
                     allowIrreversible?: boolean;
                     afterRestart?: boolean;
+                    /** @description First merge what other writers changed meanwhile; land only if all of it was. */
+                    update?: boolean;
                 };
             };
         };
@@ -2906,6 +2942,97 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Landing"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updatePlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        planId: string;
+                        merged: {
+                            resource: string;
+                            path: string;
+                        }[];
+                        marked: {
+                            resource: string;
+                            path: string;
+                        }[];
+                        unmerged: {
+                            resource: string;
+                            path: string;
+                            why: string;
+                        }[];
+                        unsupported: {
+                            resource: string;
+                            strategy: string;
+                        }[];
+                        checkpoint?: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resolvePath: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                    resource?: string;
+                    /** @description A path inside the resource, relative to it; the root is '.'. In a URL any bytes, percent-encoded; in JSON a byte HH that is not UTF-8 is \udcHH. */
+                    path: string;
+                    /** @enum {string} */
+                    how: "ours" | "theirs" | "keep-both";
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        resource: string;
+                        path: string;
+                        planId: string;
+                        /** @enum {string} */
+                        how: "ours" | "theirs" | "keep-both";
+                        beside?: string;
+                        checkpoint: string;
+                    };
                 };
             };
             default: components["responses"]["Problem"];

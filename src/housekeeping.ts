@@ -41,7 +41,8 @@ function recoveryNotices(report: RecoveryReport): readonly Notice[] {
   return [
     ...report.finished.map((plan) => recovered(plan.planId, `${workOf(plan)} is finished`)),
     ...report.undone.map((plan) => {
-      const why = plan.direction === "restore" ? "could not be finished" : "had not been decided";
+      const isSettled = plan.direction === "commit" || plan.direction === "undo";
+      const why = isSettled ? "had not been decided" : "could not be finished";
       return recovered(plan.planId, `${workOf(plan)} ${why} and is taken back`);
     }),
     ...report.cleaned.map(({ planId, what }) => recovered(planId, `removed ${what} (${planId})`)),

@@ -85,6 +85,7 @@ export type {
   Browsable,
   Enterable,
   ListedPage,
+  Mergeable,
   ProbeResult,
   Probing,
   Queryable,
@@ -97,6 +98,7 @@ export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strate
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
 export type { CheckResult } from "./core/values/checks.ts";
 export type { LimitName, Limits } from "./core/values/limits.ts";
+export type { MergePolicy, Resolution, ResolveReport, UpdateReport } from "./core/values/merge.ts";
 export type { ConfigRemedy, Notice } from "./core/values/notice.ts";
 export type {
   CheckpointMark,
@@ -187,6 +189,12 @@ export type {
   VoteRequest,
 } from "./plans/review/review-views.ts";
 export type { ScratchList } from "./plans/scratch/plan-scratch.ts";
+export type {
+  ResolveOptions,
+  ResolveResult,
+  UpdatedPath,
+  UpdateResult,
+} from "./plans/updates/update-views.ts";
 export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/capture.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type { RunApplyOptions, RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";

@@ -84,6 +84,7 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       checkpoints: parts.checkpoints,
       reviews: async () =>
         new (await import("./plans/review/plan-reviews.ts")).PlanReviews(parts.session, parts.plans),
+      updates: parts.updates,
       scratch: parts.scratch,
       cleanup: parts.cleanup,
       sandboxes: parts.manager,
@@ -180,6 +181,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     stateDir,
     policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
     git: settings.sandbox.git,
+    merge: settings.sandbox.merge,
     transaction: settings.sandbox.transaction,
     secretsOf: (planId) => secrets.of(planId),
     recordLoss: (ref, why) => reports.recordLoss(ref, why),
@@ -231,6 +233,10 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { CheckpointService } = await import("./plans/checkpoints/checkpoint-service.ts");
     return new CheckpointService(session, planCheckpoints, restores);
   };
+  const updates = async () => {
+    const { PlanUpdates } = await import("./plans/updates/plan-updates.ts");
+    return new PlanUpdates(session, planCheckpoints, restores);
+  };
   const cleanup = async () => {
     const { CleanupService } = await import("./plans/cleanup/cleanup-service.ts");
     return new CleanupService({ session, folders, uses, undoRetention, restored, owners });
@@ -257,7 +263,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     },
   };
   const services = {
-    plans: new Plans({ session, creation, joining, commit, closing, descriptions, checks }),
+    plans: new Plans({ session, creation, joining, updates, commit, closing, descriptions, checks }),
     entries: new PlanEntries(session),
     checkpoints: {
       checkpoint: async (plan, checkpointOptions) =>
@@ -265,6 +271,10 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
       list: async (plan) => (await checkpoints()).list(plan),
       restore: async (plan, checkpoint) => (await checkpoints()).restore(plan, checkpoint),
     } satisfies Services["checkpoints"],
+    updates: {
+      update: async (plan) => (await updates()).update(plan),
+      resolve: async (plan, resolveOptions) => (await updates()).resolve(plan, resolveOptions),
+    } satisfies Services["updates"],
     scratch: {
       list: async (plan) => (await scratch()).list(plan),
       patch: async function* (plan, paths) {

@@ -14,6 +14,7 @@ import type { Plans } from "./plans/plans.ts";
 import type { PlanReviews } from "./plans/review/plan-reviews.ts";
 import type { SandboxManager } from "./plans/sandbox-manager.ts";
 import type { PlanScratch } from "./plans/scratch/plan-scratch.ts";
+import type { PlanUpdates } from "./plans/updates/plan-updates.ts";
 import type { CaptureRequest, CaptureResult } from "./run/capture.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
 import type { RunOutcome, RunRequest } from "./run/run-once.ts";
@@ -73,6 +74,8 @@ export interface Services {
   readonly checkpoints: Pick<CheckpointService, keyof CheckpointService>;
   /** What persons say about changes before they land. Loaded when it is used. */
   reviews(): Promise<PlanReviews>;
+  /** Merging what other writers changed meanwhile. */
+  readonly updates: Pick<PlanUpdates, "update" | "resolve">;
   /** What commands wrote outside of the resources of their plan. */
   readonly scratch: Pick<PlanScratch, keyof PlanScratch>;
   readonly cleanup: Pick<CleanupService, keyof CleanupService>;

@@ -67,6 +67,7 @@ export type {
 } from "./core/strategy.ts";
 export type {
   Enterable,
+  Mergeable,
   ProbeResult,
   Probing,
   Queryable,
@@ -74,4 +75,5 @@ export type {
   StrategyWay,
 } from "./core/strategy-abilities.ts";
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
+export type { MergePolicy, Resolution, ResolveReport, UpdateReport } from "./core/values/merge.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";

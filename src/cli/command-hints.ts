@@ -45,6 +45,9 @@ const HINTS: { readonly [code in ErrorCode]?: Hint } = {
   UNFINISHED_COMMIT: ({ planId }) =>
     `Run 'drydock recover', or settle it with 'drydock recover ${word(planId, "PLAN")} --commit' or '--abort'.`,
   RESTORE_UNFINISHED: "Mend the cause; the next drydock command goes on with it.",
+  CONFLICT:
+    "'drydock plan update' merges what others changed into the plan, and 'drydock plan resolve' settles the rest.",
+  NOT_IN_CONFLICT: "'drydock plan update' names the paths that are.",
   DIGEST_DIFFERS: "Look at 'drydock plan diff' again and use its digest.",
   SELF_RUNNING:
     "Look at these files. Then allow them with --allow PATTERN or sandbox.allow_self_running, or leave them out with --only.",
@@ -108,5 +111,7 @@ function planState({ state, to }: ErrorDetails): string {
     return "Wait until the resource has joined it. If a crash cut that off, 'drydock recover' takes it back.";
   if (state === "restoring")
     return "Wait for the restore. If it can't be finished, 'drydock plan cancel' gives the plan up.";
+  if (state === "updating")
+    return "Wait for the update. If a crash cut it off, 'drydock recover' takes it back.";
   return "Make a new plan with 'drydock plan create'.";
 }

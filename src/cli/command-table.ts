@@ -63,6 +63,16 @@ const PLAN_COMMANDS: readonly CommandEntry[] = [
     "bring the sandboxes back to a saved state",
     () => import("./commands/checkpoint/plan-restore.ts"),
   ),
+  command(
+    "update",
+    "bring what others changed meanwhile into the plan",
+    () => import("./commands/update/plan-update.ts"),
+  ),
+  command(
+    "resolve",
+    "settle a path that others changed too",
+    () => import("./commands/update/plan-resolve.ts"),
+  ),
   command("apply", "land everything, or nothing", () => import("./commands/plan/plan-apply.ts")),
   command(
     "rollback",

@@ -20,7 +20,7 @@ export interface RecoveryReport {
 export interface RecoveredPlan {
   readonly planId: string;
   readonly planName: string;
-  readonly direction: "commit" | "undo" | "restore";
+  readonly direction: "commit" | "undo" | "restore" | "update";
   readonly attention: readonly (Attention & { readonly resource: string })[];
 }
 
@@ -149,8 +149,8 @@ export class Recovery {
    * along.
    */
   async #checkpoints(plan: PlanRecord, report: MutableReport): Promise<PlanRecord | undefined> {
-    if (plan.state !== "open" && plan.state !== "restoring") return plan;
-    const work = { ...workOf(plan, "restore"), attention: [] };
+    if (plan.state !== "open" && plan.state !== "restoring" && plan.state !== "updating") return plan;
+    const work = { ...workOf(plan, plan.state === "updating" ? "update" : "restore"), attention: [] };
     try {
       const { restore, warnings } = await this.#parts.checkpoints.resume(plan);
       if (restore !== undefined) report[restore === "finished" ? "finished" : "undone"].push(work);

@@ -53,6 +53,7 @@ resource_types:
         checkpoint: { autoCreateOn: [], keep: 3 },
         undo: { keepMilliseconds: 43_200_000 },
         closedPlans: { keepMilliseconds: 90 * 86_400_000 },
+        merge: { keepBytes: 2 ** 20 },
         git: { fastForward: true, runHooks: true, limitMilliseconds: 300_000 },
         transaction: { idleMilliseconds: 600_000, ageMilliseconds: 7_200_000 },
         limits: { processes: 50, memory: 536_870_912, scratch: 2_147_483_648, time: 90_000 },

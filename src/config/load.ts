@@ -136,6 +136,7 @@ function sandboxFrom(config: ConfigValues, folder: string, placeOf: PlaceOf): Sa
     checkpoint: { autoCreateOn: values.checkpoint.auto_create_on, keep: values.checkpoint.keep },
     undo: { keepMilliseconds: parseDuration(values.undo.keep) },
     closedPlans: { keepMilliseconds: parseDuration(values.closed_plans.keep) },
+    merge: { keepBytes: parseSize(values.merge.keep) },
     git: {
       fastForward: values.git.fast_forward,
       runHooks: values.git.run_hooks,

@@ -14,7 +14,7 @@ import {
   DEFAULT_SETTINGS,
   RESOURCE_STARTS,
 } from "./settings.ts";
-import { SIZE_PATTERN } from "./size.ts";
+import { formatSize, SIZE_PATTERN } from "./size.ts";
 import { referenceTo } from "./yaml/environment-references.ts";
 
 /**
@@ -112,6 +112,15 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
           "How long a plan that is over stays known, with its history, once it can't be undone any more: a number and d, h, m or s.",
         ),
     }).describe("Plans that are over."),
+    merge: section({
+      keep: z
+        .string("must be a size")
+        .regex(SIZE_PATTERN, "must be a size")
+        .default(formatSize(defaults.merge.keepBytes))
+        .describe(
+          "The size up to which the earlier content of a changed file is kept, so that plan update can merge it: a number and k, m or g.",
+        ),
+    }).describe("Bringing in what others changed meanwhile."),
     git: section({
       fast_forward: flag(
         defaults.git.fastForward,

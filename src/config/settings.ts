@@ -1,3 +1,4 @@
+import { DEFAULT_MERGE_POLICY, type MergePolicy } from "../core/values/merge.ts";
 import type { PlainData } from "../core/resource/resource.ts";
 import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy-policies.ts";
@@ -56,6 +57,7 @@ export interface SandboxSettings extends LandingPolicy {
     /** How long plans that are over stay known, with their history. */
     readonly keepMilliseconds: number;
   };
+  readonly merge: MergePolicy;
   readonly git: GitPolicy;
   readonly transaction: TransactionPolicy;
   /** The limits of every command inside a plan that is not given others. */
@@ -127,6 +129,7 @@ export const DEFAULT_SETTINGS: Settings = {
     checkpoint: { autoCreateOn: ["exec"], keep: 20 },
     undo: { keepMilliseconds: 7 * 86_400_000 },
     closedPlans: { keepMilliseconds: 90 * 86_400_000 },
+    merge: DEFAULT_MERGE_POLICY,
     git: { fastForward: false, runHooks: false, limitMilliseconds: 60_000 },
     transaction: { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 },
     limits: {},

@@ -29,8 +29,8 @@ export interface CheckpointRecord {
  * - `saved`: complete, and on disk.
  * - `restoring`: (has `restores`) complete; the other checkpoint is being restored. A crash here finishes the
  *   restore.
- * - `returning`: (has `restores`) the restore failed; the sandboxes are going back to this one. A crash here
- *   continues that.
+ * - `returning`: the sandboxes are going back to this one, because a restore failed (it has `restores`), or
+ *   would go back, because an update is under way. A crash here continues that.
  * - `dropping`: its data is being removed.
  */
 export type CheckpointState = "saving" | "saved" | "restoring" | "returning" | "dropping";

@@ -8,6 +8,7 @@ import type { ResourceCapability } from "./resource/resource-types.ts";
  * - open: work goes on. It outlives any process.
  * - adding: other resources join it. Recovery takes that back.
  * - restoring: its sandboxes are being restored to a checkpoint. Recovery finishes that or takes it back.
+ * - updating: what other writers changed is being merged into its sandboxes. Recovery takes that back.
  * - applying, undoing: its journal has an unfinished transaction, which recovery ends. A transaction over a
  *   part of the work leads from open back to open.
  * - closing: it was given up and its sandboxes are being removed. Recovery continues that.
@@ -19,6 +20,7 @@ export const PLAN_STATES = [
   "open",
   "adding",
   "restoring",
+  "updating",
   "applying",
   "applied",
   "undoing",
@@ -31,9 +33,10 @@ export type PlanState = (typeof PLAN_STATES)[number];
 
 const PLAN_MOVES: { readonly [from in PlanState]: readonly PlanState[] } = {
   creating: ["open", "closing", "abandoned"],
-  open: ["adding", "restoring", "applying", "undoing", "closing", "abandoned"],
+  open: ["adding", "restoring", "updating", "applying", "undoing", "closing", "abandoned"],
   adding: ["open", "closing", "abandoned"],
   restoring: ["open", "closing", "abandoned"],
+  updating: ["open", "closing", "abandoned"],
   applying: ["open", "applied", "abandoned"],
   applied: ["undoing"],
   undoing: ["open", "applied", "undone", "abandoned"],

@@ -3,6 +3,7 @@ import type { ProgramView } from "./program-view.ts";
 import type { Entry } from "./resource/entry.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
+import type { Resolution, ResolveReport, UpdateReport } from "./values/merge.ts";
 import type { StatementResult } from "./values/query.ts";
 
 /**
@@ -83,6 +84,30 @@ export interface ListedPage {
   readonly after?: string;
   /** How many entries at most. */
   readonly limit: number;
+}
+
+/**
+ * The ability to bring into a sandbox what other writers have changed in the original since. Drydock has made
+ * a checkpoint of the plan before `update` and `resolve`, and goes back to it if they fail or are cut off.
+ */
+export interface Mergeable<Metadata extends PlainRecord = PlainRecord> {
+  /**
+   * Keeps what a later update needs to know of the original, as long as the original still has it. Called
+   * when the last program inside has ended.
+   */
+  keepBases(ref: SandboxRef<Metadata>): Promise<void>;
+
+  /**
+   * Merges the work with the original as it is now, as far as possible. What was merged lands without a
+   * conflict, unless the original changes once more.
+   */
+  update(ref: SandboxRef<Metadata>): Promise<UpdateReport>;
+
+  /**
+   * Settles a path that an update marked or could not merge. If both versions are kept, the name of the
+   * plan's own gets `~SUFFIX` added.
+   */
+  resolve(ref: SandboxRef<Metadata>, path: string, how: Resolution, suffix: string): Promise<ResolveReport>;
 }
 
 /** The ability to show a sandbox to programs of the host. */

@@ -3,8 +3,17 @@ import type { Change, DiffView, TakeChange } from "./change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "./checkpoint.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
-import type { Browsable, Enterable, Probing, Queryable, Reachable, Receiving } from "./strategy-abilities.ts";
+import type {
+  Browsable,
+  Enterable,
+  Mergeable,
+  Probing,
+  Queryable,
+  Reachable,
+  Receiving,
+} from "./strategy-abilities.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "./strategy-policies.ts";
+import type { MergePolicy } from "./values/merge.ts";
 
 /**
  * # The contract of a sandbox strategy
@@ -49,6 +58,7 @@ export interface SandboxMethods<Metadata extends PlainRecord, Prepared extends P
   extends Partial<Queryable<Metadata>>,
     Partial<Browsable<Metadata>>,
     Partial<Receiving<Metadata>>,
+    Partial<Mergeable<Metadata>>,
     Partial<Reachable<Metadata>>,
     Partial<Enterable<Metadata>>,
     Partial<Probing> {
@@ -313,6 +323,8 @@ export interface StrategyContext {
   readonly environment?: { readonly [name: string]: string | undefined };
   /** The user's settings for git. Default: merge commits, no hooks, and a minute of silence. */
   readonly git?: GitPolicy;
+  /** How much of a changed file is kept, so that an update can merge it. Default: a mebibyte. */
+  readonly merge?: MergePolicy;
   /** How long a transaction may be held open. Default: half an hour without use, and eight hours. */
   readonly transaction?: TransactionPolicy;
   /**

@@ -7,7 +7,7 @@ import { workspaceHandle } from "./workspace-handle.ts";
 
 /** The handle of a plan. Each call goes to the services, for this plan. */
 export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "name">): Plan {
-  const { plans, checkpoints, sandboxes, operations } = services;
+  const { plans, checkpoints, updates, sandboxes, operations } = services;
   const call = callsOf(services, { planId: id });
   return checkedPlan({
     ...resourceHandle(services, id),
@@ -39,6 +39,8 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     checkpoints: async () => await checkpoints.list(id),
     restore: async (checkpoint, options) =>
       await call("restore", options, () => checkpoints.restore(id, checkpoint)),
+    update: async (options) => await call("update", options, () => updates.update(id)),
+    resolve: async (options) => await call("resolve", options, (rest) => updates.resolve(id, rest)),
     log: async () => await services.log(id),
     events: async function* (options) {
       yield* await services.events({ ...options, plan: id });

@@ -41,6 +41,7 @@ import type {
   VoteRequest,
 } from "../plans/review/review-views.ts";
 import type { ScratchList } from "../plans/scratch/plan-scratch.ts";
+import type { ResolveOptions, ResolveResult, UpdateResult } from "../plans/updates/update-views.ts";
 import type { CaptureRequest, CaptureResult } from "../run/capture.ts";
 import type { ExecRequest, ExecResult } from "../run/exec.ts";
 import type { SpawnedCommand, SpawnRequest } from "../run/spawn.ts";
@@ -150,6 +151,14 @@ export interface Plan extends ResourceHandle {
    * them, or none. Later checkpoints are dropped.
    */
   restore(checkpoint: string, options?: CallOptions): Promise<RestoreResult>;
+
+  /**
+   * Merges into the plan what other writers changed at its paths meanwhile, and tells what it could not
+   * merge. A checkpoint takes it back.
+   */
+  update(options?: CallOptions): Promise<UpdateResult>;
+  /** Settles a path that an update marked or could not merge. A checkpoint takes it back. */
+  resolve(options: ResolveOptions & CallOptions): Promise<ResolveResult>;
 
   /** The history of the plan, oldest first. */
   log(): Promise<PlanLog>;

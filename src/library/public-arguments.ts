@@ -15,6 +15,7 @@ import {
   truth,
 } from "../core/values/arguments.ts";
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
+import { RESOLUTIONS } from "../core/values/merge.ts";
 import type { ListOptions, ReadRange } from "../plans/entries/entry-views.ts";
 import type {
   AddOptions,
@@ -30,6 +31,7 @@ import type {
   ResourceRequest,
   ReviewRequestOptions,
 } from "../plans/plan-views.ts";
+import type { ResolveOptions } from "../plans/updates/update-views.ts";
 import type { CaptureRequest } from "../run/capture.ts";
 import type { ExecRequest } from "../run/exec.ts";
 import type { RunApplyOptions, RunDecision, RunRequest } from "../run/run-once.ts";
@@ -102,6 +104,7 @@ const applyOptions = fields<ApplyOptions & CallOptions>({
   squash: optional(truth),
   allowIrreversible: optional(truth),
   afterRestart: optional(truth),
+  update: optional(truth),
 });
 
 const addOptions = fields<AddOptions & CallOptions>({
@@ -166,6 +169,18 @@ const planMethods: CheckedMethods<Plan> = {
   ],
   checkpoints: [],
   restore: [["checkpoint", text], callOptions],
+  update: [callOptions],
+  resolve: [
+    [
+      "options",
+      fields<ResolveOptions & CallOptions>({
+        ...callFields,
+        resource: optional(text),
+        path,
+        how: oneOf(...RESOLUTIONS),
+      }),
+    ],
+  ],
   log: [],
   events: [["options", optional(fields<Omit<EventsOptions, "plan">>(eventsFields))]],
   settle: [["how", oneOf("commit", "abort")]],

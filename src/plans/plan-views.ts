@@ -230,6 +230,11 @@ export interface ApplyOptions {
   readonly check?: readonly string[];
   /** Whether the checks of the configuration run. Default: yes. */
   readonly checks?: boolean;
+  /**
+   * First merge what other writers changed at the plan's paths meanwhile, as `update` does. Lands only if
+   * everything could be merged.
+   */
+  readonly update?: boolean;
   /** Do everything up to the decision, then take it back. */
   readonly dryRun?: boolean;
   readonly allowIrreversible?: boolean;

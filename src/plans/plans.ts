@@ -57,6 +57,7 @@ import {
   hasUnwritable,
 } from "./resources/restrictions.ts";
 import type { ApprovedPart } from "./review/approved-part.ts";
+import type { PlanUpdates } from "./updates/plan-updates.ts";
 
 export interface PlansParts {
   readonly session: PlanSession;
@@ -64,6 +65,8 @@ export interface PlansParts {
   readonly creation: () => Promise<PlanCreation>;
   /** Loaded when a resource joins a plan. */
   readonly joining: () => Promise<PlanJoining>;
+  /** Loaded when an apply has to merge first. */
+  readonly updates: () => Promise<PlanUpdates>;
   readonly commit: AtomicCommit;
   readonly closing: PlanClosing;
   readonly descriptions: PlanDescriptions;
@@ -163,14 +166,14 @@ export class Plans {
   ): Promise<Change> {
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       assertWritable(found, resource);
-      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(
+      const { record, strategy, pathOf, pathFrom } = await this.#parts.session.sandboxes.usable(
         found,
         resource,
         "change",
       );
       const change = await strategy.write(record.ref, pathOf(path), bytes);
       await noteChange(this.#parts.session, found, { operation: "write", resource, path });
-      return { ...change, path: pathFrom(pathOf(ROOT_PATH), change.path) };
+      return { ...change, path: pathFrom(change.path) };
     });
   }
 
@@ -233,11 +236,12 @@ export class Plans {
 
   /**
    * Lands everything or nothing; with `only`, all of the chosen part or nothing, and the plan stays open with
-   * the rest. Fails only by `AtomicCommitError`, unless there is no such plan.
+   * the rest. With `update`, merges first. Fails only by `AtomicCommitError`, unless there is no such plan.
    */
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
-    const { approvedPart: isPart, ...others } = options;
+    const { approvedPart: isPart, update, ...others } = options;
+    if (update === true) await (await this.#parts.updates()).updateToApply(found.id, options);
     const part = isPart === true ? await failingAsOne("commit", () => this.#approved(found)) : undefined;
     if (part?.whole !== undefined) return await this.apply(found.id, { ...others, digest: part.whole });
     const approval = options.approved === true ? await this.approval(found.id) : undefined;
@@ -391,10 +395,4 @@ export class Plans {
   async #view(plan: PlanRecord): Promise<PlanView> {
     return await this.#parts.descriptions.of(plan);
   }
-}
-
-/** A path in the sandbox of a resource around it, as a path in the resource at `root`. */
-function pathFrom(root: string, path: string): string {
-  if (root === ROOT_PATH) return path;
-  return path === root ? ROOT_PATH : path.slice(root.length + 1);
 }

@@ -338,7 +338,10 @@ export class Runs {
     using folder = folders.of(plan.id);
     removeOwnFolder(folder, use.id);
     if (uses.living(plan.id).length > 0) return;
-    for (const { strategy, ref } of entered) await strategy.leave(ref);
+    for (const { strategy, ref } of entered) {
+      await strategy.leave(ref);
+      await strategy.keepBases(ref);
+    }
   }
 }
 

@@ -139,8 +139,8 @@ export class PlanSandboxes {
     name: string | undefined,
     purpose: "look" | "change",
   ): Promise<UsableSandbox> {
-    // During a restore a sandbox is in no state that a user ever made.
-    if (plan.state === "restoring") throw new PlanStateError(plan, "open");
+    // During a restore or an update a sandbox is in no state that a user ever made.
+    if (plan.state === "restoring" || plan.state === "updating") throw new PlanStateError(plan, "open");
     const item = resourceOf(plan, name);
     const found = boundaryOf(plan, item);
     const record = await this.#store.sandbox(sandboxIdFor(plan.id, found.resource.id));

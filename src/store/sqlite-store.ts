@@ -32,7 +32,7 @@ import type {
  */
 const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled', 'abandoned')";
 const PLAN_IS_OVER = "state IN ('applied', 'undone', 'cancelled', 'abandoned')";
-const PLAN_IS_UNFINISHED = "state IN ('creating', 'adding', 'restoring', 'closing')";
+const PLAN_IS_UNFINISHED = "state IN ('creating', 'adding', 'restoring', 'updating', 'closing')";
 const SANDBOX_IS_LIVE = "state <> 'CLEANED_UP'";
 const TRANSACTION_IS_UNFINISHED = "phase NOT IN ('done', 'aborted')";
 

@@ -81,6 +81,10 @@ async function operate(drydock: Services): Promise<unknown> {
       return await drydock.checkpoints.checkpoint(request.plan, { label: request.label ?? "saved" });
     case "restore-plan":
       return await drydock.checkpoints.restore(request.plan, request.label ?? "good");
+    case "update-plan":
+      return await drydock.updates.update(request.plan);
+    case "resolve-path":
+      return await drydock.updates.resolve(request.plan, { resource: "r1", path: "clean", how: "ours" });
     case "purge":
       return await drydock.cleanup.purge();
     case "expire":

@@ -21,6 +21,8 @@ export interface DriverRequest {
     | "give-up"
     | "save-plan"
     | "restore-plan"
+    | "update-plan"
+    | "resolve-path"
     | "purge"
     | "expire"
     | SandboxCall;

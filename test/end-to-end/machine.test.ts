@@ -67,6 +67,8 @@ describe("what the command line says of itself and the machine", () => {
       "checkpoint",
       "checkpoints",
       "restore",
+      "update",
+      "resolve",
       "apply",
       "rollback",
       "undo",

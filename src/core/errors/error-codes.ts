@@ -40,6 +40,9 @@ export const ERROR_CODES = [
   "NO_ENTRIES",
   "NO_MATCH",
   "NO_PARTS",
+  "NO_UPDATE",
+  "NOT_IN_CONFLICT",
+  "CONFLICT_OF_FOLDERS",
   "NO_GIT",
   "WRONG_KIND",
   "WRONG_PARENT",
@@ -148,7 +151,8 @@ const HINTS: { readonly [code in ErrorCode]?: string } = {
   UNFINISHED_COMMIT: "`recover` finishes it. If that plan is in doubt, `settle` it.",
   RESTORE_UNFINISHED: "Mend the cause; the next opening of the state directory goes on with it.",
   CONFLICT:
-    "Look at these paths in the original, then roll the plan back, or take your change over by hand in a new plan.",
+    "`update` merges what others changed into the plan, and `resolve` settles the rest. A strategy that can't merge needs a new plan.",
+  NOT_IN_CONFLICT: "`update` names the paths that are.",
   DIGEST_DIFFERS: "Look at `diff` again, and use its digest.",
   SELF_RUNNING:
     "Look at these files. Then allow them by `allow` or sandbox.allow_self_running, or leave them out by `only`.",

@@ -49,6 +49,11 @@ export type EventDetails = {
   checkpoint: CheckpointMark & { readonly before?: string };
   restored: CheckpointMark;
   "not restored": { readonly checkpoint: string; readonly failure?: string };
+  /** What other writers changed meanwhile was merged into the plan, or marked in it. */
+  updated: { readonly merged: number; readonly marked: number };
+  "not updated": { readonly failure?: string };
+  /** A path in conflict was settled by the user's word. */
+  resolved: { readonly resource: string; readonly path: string; readonly how: string };
   "rolled back": { readonly [none in never]: never };
   /** A diff was shown with this digest. */
   sealed: { readonly digest: string };

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { baseName, nearest, parentPath } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import type { BaseFacts } from "../base/baseline.ts";
 import type { ChangeSet, EntryOperation, FolderTime, TreeChange } from "../changes/change-set.ts";
 import { replacedFolders } from "../changes/replaced-folders.ts";
 import { type Metadata, metadataOf } from "../tree/metadata.ts";
@@ -18,6 +19,8 @@ export interface SavedChanges {
   readonly links: readonly (readonly [path: string, other: string])[];
   /** Files among the copies with several names. */
   readonly linked: readonly string[];
+  /** The last move of the base at that time (base-moves.ts). Absent: there was none. */
+  readonly lastMove?: number;
 }
 
 export interface SavedEntry {
@@ -29,12 +32,23 @@ export interface SavedEntry {
   readonly metadata?: Metadata;
 }
 
-/** Prepares these changes for a checkpoint. */
-export function savedChanges(changes: ChangeSet, own: Folder): SavedChanges {
+/**
+ * Prepares these changes for a checkpoint. `isInOriginal` says whether the original still has the content of
+ * a file of which only the metadata changed: if not, the checkpoint needs the content too.
+ */
+export function savedChanges(
+  changes: ChangeSet,
+  own: Folder,
+  isInOriginal: (path: string, base: BaseFacts | undefined) => boolean,
+): SavedChanges {
   const prints = printsOf(changes, own);
-  const entries = Array.from(changes.entries, ({ path, operation }): SavedEntry => {
+  const entries = Array.from(changes.entries, ({ path, operation, before }): SavedEntry => {
     const print = prints.get(path) ?? "";
-    return { path, operation, print, ...(operation === "metadata" && { metadata: metadataAt(own, path) }) };
+    if (operation !== "metadata") return { path, operation, print };
+    const isWhole = before?.kind === "directory" || isInOriginal(path, before);
+    return isWhole
+      ? { path, operation, print, metadata: metadataAt(own, path) }
+      : { path, operation: "replace", print };
   });
   const linked = Iterator.from(changes.changes)
     .filter(({ after }) => after !== undefined && isLinked(after))

@@ -57,6 +57,8 @@ export type JudgedEntry = Facts | "nothing" | "done" | "conflict";
 /** Judges entries one at a time, in path order. */
 export class Conflicts implements Disposable {
   readonly found: Conflict[] = [];
+  /** The paths among them that are in conflict only because of a folder above. */
+  readonly below = new Set<string>();
   readonly #check: ConflictCheck;
   readonly #ancestors: Ancestors;
 
@@ -67,7 +69,10 @@ export class Conflicts implements Disposable {
 
   judge(entry: TreeEntry): JudgedEntry {
     const parent = this.#ancestors.open(entry.path);
-    if (typeof parent === "string") return this.#conflict(entry, parent);
+    if (typeof parent === "string") {
+      this.below.add(entry.path);
+      return this.#conflict(entry, parent);
+    }
     const name = baseName(entry.path);
     const now = parent.facts(name);
     const why = now === undefined ? verdictOnNothing(entry) : this.#verdict({ entry, parent, name, now });

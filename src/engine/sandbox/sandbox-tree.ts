@@ -3,6 +3,7 @@ import type { Conflict } from "../../core/errors/errors.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import type { Age } from "../base/age.ts";
 import type { BaseFacts } from "../base/baseline.ts";
+import type { OriginalEntry } from "../base/original-entry.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import type { IsMark } from "../checks/landing-policy.ts";
 import type { LandedPart } from "../landing/landed-part.ts";
@@ -48,14 +49,16 @@ export interface SandboxTree {
   /** For a layer: whether an entry is only a mark about the layer below. */
   readonly isMark?: IsMark;
 
-  /** For a tree that can land in parts. */
-  readonly base?: MovableBase;
+  readonly base: MovableBase;
 
   /** Looks up base facts by path. For a single file, the folder around it is not ours to know. */
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined;
 }
 
-/** The base of a tree, which moves when a part of the work has landed. Each step may be repeated. */
+/**
+ * The base of a tree, which moves when a part of the work has landed, and when an update brings in what
+ * another writer changed. Each step may be repeated.
+ */
 export interface MovableBase<Earlier = unknown> {
   /** The base at the paths of the part before it moves, as plain data. */
   earlier(part: LandedPart): Earlier;
@@ -70,6 +73,12 @@ export interface MovableBase<Earlier = unknown> {
    * The changes in the tree that prevent a landed part from becoming work again, because they build on it.
    */
   conflicts?(part: LandedPart): readonly Conflict[];
+
+  /** Makes these entries of the original the base. The tree shows the same content as before. */
+  adopt(original: Folder, entries: readonly OriginalEntry[]): void;
+
+  /** Puts the original's entries at these paths into the tree, or takes them out, and makes them the base. */
+  takeOriginals(original: Folder, paths: readonly string[]): void;
 }
 
 /** Works on the entries of a sandbox. */

@@ -42,7 +42,7 @@ export class PlanCheckpoints {
     plan: PlanRecord,
     { label, before }: CheckpointFacts,
   ): Promise<{ readonly record: CheckpointRecord; readonly warnings: readonly string[] }> {
-    const { store, history, sandboxes, settings } = this.#session;
+    const { store, history, sandboxes } = this.#session;
     const all = await this.saved(plan);
     await this.assertPossible(plan);
     if (label !== undefined && all.some((other) => other.label === label))
@@ -52,16 +52,21 @@ export class PlanCheckpoints {
       });
     const facts = { ...(label !== undefined && { label }), ...(before !== undefined && { before }) };
     const { record, isSame } = await this.saveUnrecorded(plan, facts);
-    const saved: CheckpointRecord = { ...record, state: "saved" };
-    const outdated = [...all, saved]
-      .filter((each) => each.label === undefined)
-      .slice(0, -settings.checkpoint.keep);
-    const entry = history.entry(plan.id, "checkpoint", { checkpoint: saved.id, ...facts });
-    const changes: StoreChange[] = [{ put: "checkpoint", record: saved }, ...dropped(outdated), entry];
+    const entry = history.entry(plan.id, "checkpoint", { checkpoint: record.id, ...facts });
     // A checkpoint that equals the last one has all its data on disk already, so a power cut may lose its
     // record.
-    await store.write(changes, isSame ? "ordered" : "durable");
-    return { record: saved, warnings: await sandboxes.checkpoints.drop(plan.id) };
+    await store.write([...(await this.recorded(plan, record)), entry], isSame ? "ordered" : "durable");
+    const warnings = await sandboxes.checkpoints.drop(plan.id);
+    return { record: { ...record, state: "saved" }, warnings };
+  }
+
+  /** Makes a checkpoint one that a user can restore, and lets those go that are too many then. */
+  async recorded(plan: PlanRecord, record: CheckpointRecord): Promise<readonly StoreChange[]> {
+    const saved: CheckpointRecord = { ...record, state: "saved" };
+    const outdated = [...(await this.saved(plan)), saved]
+      .filter((each) => each.label === undefined)
+      .slice(0, -this.#session.settings.checkpoint.keep);
+    return [{ put: "checkpoint", record: saved }, ...dropped(outdated)];
   }
 
   /**
@@ -183,6 +188,6 @@ export class PlanCheckpoints {
 }
 
 /** Moves a plan to this state. */
-export function planMoved(plan: PlanRecord, to: "open" | "restoring"): StoreChange {
+export function planMoved(plan: PlanRecord, to: "open" | "restoring" | "updating"): StoreChange {
   return { put: "plan", record: { ...plan, state: movePlan(plan, to) } };
 }

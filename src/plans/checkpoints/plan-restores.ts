@@ -56,7 +56,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
     try {
       await this.#bringTo(restoring, target);
     } catch (thrown) {
-      await this.#goBack(restoring, safety, thrown);
+      await this.goBack(restoring, safety, thrown);
       throw thrown;
     }
     const ended = await this.#conclude(restoring, safety, target);
@@ -86,13 +86,13 @@ export class PlanRestores implements UnfinishedCheckpoints {
       try {
         await this.#bringTo(plan, target);
       } catch (thrown) {
-        await this.#goBack(plan, safety, thrown);
+        await this.goBack(plan, safety, thrown);
         return "taken back";
       }
       await this.#conclude(plan, safety, target);
       return "finished";
     }
-    await this.#goBack(plan, safety, undefined);
+    await this.goBack(plan, safety, undefined);
     return "taken back";
   }
 
@@ -104,8 +104,11 @@ export class PlanRestores implements UnfinishedCheckpoints {
     }
   }
 
-  /** A failure does not stop the others; the error names all. */
-  async #goBack(plan: PlanRecord, safety: CheckpointRecord, cause: unknown): Promise<void> {
+  /**
+   * Brings all sandboxes back to a checkpoint, after a restore or an update that failed or was cut off. A
+   * failure does not stop the others; the error names all.
+   */
+  async goBack(plan: PlanRecord, safety: CheckpointRecord, cause: unknown): Promise<void> {
     const { store, history, sandboxes } = this.#session;
     const returning: CheckpointRecord = { ...safety, state: "returning" };
     await store.write([{ put: "checkpoint", record: returning }], "durable");
@@ -127,11 +130,11 @@ export class PlanRestores implements UnfinishedCheckpoints {
         failures.map(({ message }) => message),
         first.thrown,
       );
-    const details = {
-      checkpoint: safety.restores ?? "",
-      ...(cause !== undefined && { failure: messageOf(cause) }),
-    };
-    const entry = history.entry(plan.id, "not restored", details);
+    const failure = { ...(cause !== undefined && { failure: messageOf(cause) }) };
+    const entry =
+      safety.restores === undefined
+        ? history.entry(plan.id, "not updated", failure)
+        : history.entry(plan.id, "not restored", { checkpoint: safety.restores, ...failure });
     await store.write([...dropped([returning]), planMoved(plan, "open"), entry], "durable");
     await sandboxes.checkpoints.drop(plan.id);
   }

@@ -1,10 +1,12 @@
 import { z } from "zod";
+import { RESOLUTIONS } from "../../core/values/merge.ts";
 import { assertPerson, json } from "../operation.ts";
 import { abandonShape, recoveryShape } from "../shapes/machine-shapes.ts";
-import { nothing, ofPlan, text, texts } from "../shapes/parameters.ts";
+import { nothing, ofPlan, path, resourceName, text, texts } from "../shapes/parameters.ts";
 import { applyShape, approvalShape, statsShape } from "../shapes/plan-shapes.ts";
 
 const yes = z.boolean().exactOptional();
+const updatedPath = z.strictObject({ resource: z.string(), path: z.string() });
 
 export const LANDING_OPERATIONS = [
   json({
@@ -26,9 +28,42 @@ export const LANDING_OPERATIONS = [
       dryRun: yes,
       allowIrreversible: yes,
       afterRestart: yes,
+      update: yes.describe("First merge what other writers changed meanwhile; land only if all of it was."),
     }),
     output: applyShape,
     call: async ({ parameters, body }, { services }) => await services.plans.apply(parameters.plan, body),
+  }),
+  json({
+    id: "updatePlan",
+    method: "post",
+    path: "/plans/{plan}/update",
+    summary: "Merge into the plan what other writers changed meanwhile",
+    parameters: ofPlan,
+    body: nothing,
+    output: z.strictObject({
+      planId: z.string(),
+      merged: z.array(updatedPath),
+      marked: z.array(updatedPath),
+      unmerged: z.array(updatedPath.extend({ why: z.string() })),
+      unsupported: z.array(z.strictObject({ resource: z.string(), strategy: z.string() })),
+      checkpoint: z.string().optional(),
+    }),
+    call: async ({ parameters }, { services }) => await services.updates.update(parameters.plan),
+  }),
+  json({
+    id: "resolvePath",
+    method: "post",
+    path: "/plans/{plan}/resolve",
+    summary: "Settle a path that an update marked or could not merge",
+    parameters: ofPlan,
+    body: z.strictObject({ resource: resourceName, path, how: z.enum(RESOLUTIONS) }),
+    output: updatedPath.extend({
+      planId: z.string(),
+      how: z.enum(RESOLUTIONS),
+      beside: z.string().optional(),
+      checkpoint: z.string(),
+    }),
+    call: async ({ parameters, body }, { services }) => await services.updates.resolve(parameters.plan, body),
   }),
   json({
     id: "undoPlan",

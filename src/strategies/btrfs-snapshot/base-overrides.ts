@@ -40,6 +40,7 @@ export interface EarlierBase {
   readonly base: readonly CopiedEntry[];
 }
 
+const NO_OVERRIDES: LandedFile = { gone: [], entries: [] };
 const SAVE = failpoint("snapshot.note-landed");
 export const LANDED = "landed";
 
@@ -49,14 +50,19 @@ export class BaseOverrides {
   readonly #entries: ReadonlyMap<string, CopiedEntry>;
   #byFolder: ReadonlyMap<string, readonly CopiedEntry[]> | undefined;
 
-  constructor({ gone, entries }: LandedFile = { gone: [], entries: [] }) {
+  constructor({ gone, entries }: LandedFile = NO_OVERRIDES) {
     this.#gone = new Set(gone);
     this.#entries = new Map(entries.map((entry) => [entry.path, entry]));
   }
 
+  /** From a checkpoint; one of an earlier Drydock has an empty record. */
+  static fromBytes(bytes: Uint8Array): BaseOverrides {
+    return new BaseOverrides({ ...NO_OVERRIDES, ...parsed<Partial<LandedFile>>(bytes) });
+  }
+
   static in(workspace: Folder): BaseOverrides {
     const bytes = readWhole(workspace, LANDED);
-    const file = bytes === undefined ? { gone: [], entries: [] } : parsed<LandedFile>(bytes);
+    const file = bytes === undefined ? NO_OVERRIDES : parsed<LandedFile>(bytes);
     if (file !== undefined) return new BaseOverrides(file);
     throw new StateError(`The record ${workspace.label(LANDED)} of what has landed is damaged.`, {
       hint: "The sandbox can't be compared with its original any more: take what you need from it and cancel the plan.",
@@ -108,6 +114,21 @@ export class BaseOverrides {
     return this.#with(part, landed).#withTimes(part, withTime, base);
   }
 
+  /** Returns the overrides after a move at other paths than those of a part. */
+  movedBy({ gone, come }: BaseMove): BaseOverrides {
+    const isOther = (path: string) => nearest(gone, path) === undefined;
+    return new BaseOverrides({
+      gone: [...this.#gone].filter(isOther).concat(...gone),
+      entries: [...this.#entries.values()].filter(({ path }) => isOther(path)).concat(come),
+    });
+  }
+
+  /** The file of these overrides; a checkpoint keeps it. */
+  toBytes(): Buffer {
+    const file: LandedFile = { gone: [...this.#gone], entries: [...this.#entries.values()] };
+    return Buffer.from(JSON.stringify(file));
+  }
+
   /** Returns the overrides without this part. */
   takeBack(part: LandedPart, earlier: EarlierBase, base: BaseSnapshot): BaseOverrides {
     const move = returnedMove(part, earlier.base);
@@ -123,8 +144,7 @@ export class BaseOverrides {
   }
 
   save(workspace: Folder): void {
-    const file: LandedFile = { gone: [...this.#gone], entries: [...this.#entries.values()] };
-    writeWhole(SAVE, workspace, LANDED, Buffer.from(JSON.stringify(file)), "flushed");
+    writeWhole(SAVE, workspace, LANDED, this.toBytes(), "flushed");
   }
 
   #base(path: string, base: BaseSnapshot): CopiedEntry | undefined {

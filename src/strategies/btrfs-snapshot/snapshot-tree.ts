@@ -5,7 +5,8 @@ import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { fitting } from "../../engine/changes/rows.ts";
-import { landedMove } from "../../engine/part/base-move.ts";
+import { type BaseMove, landedMove } from "../../engine/part/base-move.ts";
+import { adoptingMove, takeOriginals } from "../../engine/part/original-move.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
 import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
 import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
@@ -208,6 +209,11 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     };
   }
 
+  /** Whether the base is no longer that of the base snapshot everywhere. */
+  get hasMoved(): boolean {
+    return !BaseOverrides.in(this.workspace).isEmpty;
+  }
+
   /** Whether the base at a path is a landed entry, and no longer that of the base snapshot. */
   hasLanded(path: string): boolean {
     const landed = BaseOverrides.in(this.workspace);
@@ -224,7 +230,14 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
         }),
       takeBack: (part, earlier) =>
         this.#withBase((landed, base) => landed.takeBack(part, earlier, base).save(this.workspace)),
+      adopt: (_original, entries) => this.#moveBase((own) => adoptingMove(entries, own)),
+      takeOriginals: (original, paths) => this.#moveBase((own) => takeOriginals(paths, original, own)),
     };
+  }
+
+  #moveBase(move: (own: Folder) => BaseMove): void {
+    using own = this.openOwn();
+    BaseOverrides.in(this.workspace).movedBy(move(own)).save(this.workspace);
   }
 
   #withBase<T>(action: (landed: BaseOverrides, base: BaseSnapshot) => T): T {

@@ -4,8 +4,10 @@ import type { SandboxRef } from "../../core/sandbox.ts";
 import type { IntendedPlace, PreparedCommit, StrategyContext, Transaction } from "../../core/strategy.ts";
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
+import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import { type NewCheckpoint, saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
+import type { BasedPath } from "../../engine/merge/kept-bases.ts";
 import { type OpenSandbox, placeOf, scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
 import type { Steps } from "../../engine/work/pace.ts";
@@ -16,6 +18,7 @@ import { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
 import { FolderStrategy } from "../folder/folder-strategy.ts";
+import { BaseOverrides } from "./base-overrides.ts";
 import { whyNoSnapshot } from "./snapshot-probe.ts";
 import { SnapshotTree, TREE } from "./snapshot-tree.ts";
 
@@ -81,12 +84,19 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
   /**
    * Reads the base snapshot, which still has the original's content. Landed content is only in the original.
    */
-  override async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
-    using sandbox = await this.open(ref);
-    if (sandbox.tree.hasLanded(path)) return await super.readOriginal(ref, path);
-    if (sandbox.tree.baseLookup()(path)?.kind !== "file") return undefined;
-    using base = sandbox.tree.openBase();
-    return sandbox.tree.read(sandbox.original, base, path);
+  protected override baseContent(
+    sandbox: OpenSandbox<SnapshotTree>,
+    path: string,
+    base: BaseFacts,
+  ): Buffer | undefined {
+    if (sandbox.tree.hasLanded(path)) return super.baseContent(sandbox, path, base);
+    using snapshot = sandbox.tree.openBase();
+    return sandbox.tree.read(sandbox.original, snapshot, path);
+  }
+
+  /** The base snapshot keeps everything but landed and merged content. */
+  protected override seen(sandbox: OpenSandbox<SnapshotTree>, paths: Iterable<BasedPath>): void {
+    if (sandbox.tree.hasMoved) super.seen(sandbox, paths);
   }
 
   override async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
@@ -114,12 +124,14 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
       createSnapshot(CHECKPOINT, own, checkpoint, SAVED, { readOnly: true });
       yield 1;
     };
-    yield* saveCheckpointBy(workspace, id, save, () => Buffer.from("{}"));
+    yield* saveCheckpointBy(workspace, id, save, () => BaseOverrides.in(workspace).toBytes());
   }
 
-  protected *bringTreeBack({ tree, checkpoint }: BegunRestore<SnapshotTree>): Steps {
+  protected *bringTreeBack({ workspace, tree, checkpoint, notes }: BegunRestore<SnapshotTree>): Steps {
     using saved = checkpoint.openChild(SAVED);
     tree.replaceBy(saved);
+    const overrides = BaseOverrides.fromBytes(notes);
+    if (!overrides.isEmpty || !BaseOverrides.in(workspace).isEmpty) overrides.save(workspace);
     yield 1;
   }
 

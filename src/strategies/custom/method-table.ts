@@ -105,6 +105,9 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   remove: { takesPath: true, missing: hasNoEntries },
   rename: { takesPath: "two", missing: hasNoEntries },
   takeOver: { missing: takesNothingOver },
+  keepBases: {},
+  update: { missing: cannotMerge },
+  resolve: { takesPath: true, missing: cannotMerge },
   discardCheckpoint: { anyVersion: true },
   path: {},
   enter: { nothing: viewOfPath },
@@ -161,6 +164,13 @@ function hasNoEntries(): never {
 function takesNothingOver(): never {
   throw new UnsupportedError("What commands wrote there can't be taken over: the strategy can't do that.", {
     hint: "Choose a strategy of folders, such as overlay or filesystem_copy, or add the folder around it.",
+  });
+}
+
+function cannotMerge(): never {
+  throw new UnsupportedError("Its strategy can't bring in what others changed meanwhile.", {
+    hint: "Bring the original back as it was at these paths, or make a new plan and do the work again.",
+    code: "NO_UPDATE",
   });
 }
 

@@ -71,6 +71,14 @@ const RESULTS: { readonly [M in MethodName as Answer<M> extends void ? never : M
   list: plain(z.array(entry)),
   readPart: bytes,
   writeFrom: plain(change),
+  update: plain(
+    z.object({
+      merged: z.array(z.string()),
+      marked: z.array(z.string()),
+      unmerged: z.array(z.object({ path: z.string(), why: z.string() })),
+    }),
+  ),
+  resolve: plain(z.object({ path: z.string(), beside: z.string().optional() })),
   path: text.regex(/^(?:\/|[A-Za-z][A-Za-z0-9+.-]*:)/, "it is neither an absolute path nor a URL").optional(),
   enter: plain(
     z.discriminatedUnion("kind", [

@@ -1,12 +1,15 @@
 import { StateError } from "../../core/errors/errors.ts";
-import { baseName, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName, nearest, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { takeBarrier } from "../../engine/base/barrier.ts";
 import { type BaseFacts, Baseline } from "../../engine/base/baseline.ts";
 import { BaselineBuilder } from "../../engine/base/baseline-builder.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { diffTree } from "../../engine/changes/tree-diff.ts";
+import type { SavedChanges } from "../../engine/checkpoint/saved-changes.ts";
 import { type BaseMove, landedMove, returnedMove } from "../../engine/part/base-move.ts";
+import { BaseMoves } from "../../engine/part/base-moves.ts";
+import { adoptingMove, moveTo, takeOriginals } from "../../engine/part/original-move.ts";
 import { earlierInBaseline, rebased } from "../../engine/part/rebased-baseline.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
 import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
@@ -141,7 +144,39 @@ export class CopiedTree extends NotedTree implements SandboxTree {
         rebase(landedMove(part, own));
       },
       takeBack: (part, earlier) => rebase(returnedMove(part, earlier)),
+      adopt: (_original, entries) => {
+        using own = this.openOwn();
+        if (entries.length > 0) this.#moveBase(adoptingMove(entries, own));
+      },
+      takeOriginals: (original, paths) => {
+        using own = this.openOwn();
+        if (paths.length > 0) this.#moveBase(takeOriginals(paths, original, own));
+      },
     };
+  }
+
+  /**
+   * Brings the base of paths that a checkpoint has saved back to the time of the checkpoint. Other paths come
+   * from the original, and so does their base. Returns whether it moved.
+   */
+  returnBase({ entries, lastMove = 0 }: SavedChanges): boolean {
+    const saved = new Set(entries.map(({ path }) => path));
+    const moved = new BaseMoves(this.workspace).at(lastMove);
+    const paths = moved.paths.filter((path) => nearest(saved, path) !== undefined);
+    const later = moved.later.filter(({ path }) => paths.includes(path));
+    if (paths.length > 0) this.#moveBase(moveTo(paths, later));
+    return paths.length > 0;
+  }
+
+  #moveBase(move: BaseMove): void {
+    const baseline = this.loadBaseline();
+    const paths = [...move.gone];
+    const earlier = paths.flatMap((path) => {
+      const index = baseline.find(path);
+      return index === undefined ? [] : baseline.entry(index, path);
+    });
+    new BaseMoves(this.workspace).add({ paths, earlier, later: move.come });
+    this.saveBaseline(rebased(baseline, move), "flushed");
   }
 
   /** `flushed` where the existing baseline is the only record of which entries are work. */

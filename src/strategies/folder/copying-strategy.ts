@@ -17,6 +17,7 @@ import {
   openEntries,
   saveEntries,
 } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { BaseMoves } from "../../engine/part/base-moves.ts";
 import type { OpenSandbox } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
@@ -70,11 +71,20 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
   }
 
   protected *saveCheckpoint(
-    { own, workspace }: Sandbox,
+    { own, workspace, original, tree }: Sandbox,
     made: NewCheckpoint,
     changes: () => ChangeSet,
   ): Steps {
-    const saved = savedChanges(changes(), own);
+    const { age } = tree;
+    const lastMove = new BaseMoves(workspace).last;
+    const saved: SavedChanges = {
+      ...savedChanges(
+        changes(),
+        own,
+        (path, base) => base !== undefined && age.isStillBase(original.factsBelow(path), base),
+      ),
+      ...(lastMove > 0 && { lastMove }),
+    };
     const notes = () => Buffer.from(JSON.stringify(saved));
     yield* saveEntries(workspace, made, { own, paths: pathsToCopy(saved) }, notes);
   }
@@ -92,8 +102,9 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     checkpoint,
     notes,
   }: BegunRestore<CopiedTree>): Steps {
+    const hasMoved = tree.returnBase(savedIn(notes));
     // Reuses the state that the check found a moment ago.
-    const examined = this.#examined?.path === workspace.path ? this.#examined : undefined;
+    const examined = !hasMoved && this.#examined?.path === workspace.path ? this.#examined : undefined;
     this.#examined = undefined;
     using own = tree.openOwn();
     using copies = openEntries(checkpoint);
@@ -115,6 +126,10 @@ function examine(tree: CopiedTree, original: Folder, own: Folder): ExaminedTree 
   return { baseline: tree.loadBaseline(), now: runAtOnce(tree.diff(original, own)) };
 }
 
+function savedIn(notes: Buffer): SavedChanges {
+  return JSON.parse(notes.toString()) as SavedChanges;
+}
+
 function restoredTree(
   tree: CopiedTree,
   { original, own, baseline, now }: ExaminedTree & Pick<RestoredTree, "original" | "own">,
@@ -125,7 +140,7 @@ function restoredTree(
     original,
     baseline,
     now,
-    saved: JSON.parse(notes.toString()) as SavedChanges,
+    saved: savedIn(notes),
     isSingleFile: tree.isSingleFile,
     isOriginalUnchanged: (path, base) => tree.age.isStillBase(original.factsBelow(path), base),
   };

@@ -1,81 +1,38 @@
-import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
 import { type Change, type DiffView, diffViewOf, type TakeChange } from "../../core/change.ts";
-import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
+import { SandboxConflictError } from "../../core/errors/errors.ts";
+import { nearest } from "../../core/paths/byte-path.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type {
-  Attention,
-  CommitResult,
-  IntendedPlace,
-  PreparedCommit,
-  StrategyContext,
-  Transaction,
-  TwoPhaseSandboxStrategy,
-} from "../../core/strategy.ts";
-import type { ProbeResult } from "../../core/strategy-abilities.ts";
-import { takeBarrier } from "../../engine/base/barrier.ts";
-import { OwnTouches } from "../../engine/base/own-touches.ts";
+import type { TwoPhaseSandboxStrategy } from "../../core/strategy.ts";
+import type { Mergeable, ProbeResult } from "../../core/strategy-abilities.ts";
+import {
+  DEFAULT_MERGE_POLICY,
+  type Resolution,
+  type ResolveReport,
+  type UpdateReport,
+} from "../../core/values/merge.ts";
+import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
-import {
-  dropCheckpoints,
-  isRestoring,
-  type NewCheckpoint,
-  saveUnlessSame,
-} from "../../engine/checkpoint/tree-checkpoints.ts";
-import { stateOfChanges, type TreeState } from "../../engine/checkpoint/tree-state.ts";
-import { chosenHunks } from "../../engine/checks/chosen-part.ts";
-import { LandingRules } from "../../engine/checks/landing-policy.ts";
-import { whatMayLand } from "../../engine/checks/what-may-land.ts";
-import { isOfPart, Landings } from "../../engine/landing/landings.ts";
-import { prepareReturn, rebaseAfterPart } from "../../engine/part/rebase-after-part.ts";
-import { returnTargetOf } from "../../engine/part/return-target.ts";
-import {
-  assertSameBoot,
-  newReference,
-  notRolledBack,
-  OpenSandbox,
-  openOriginal,
-  openPlaceIfThere,
-  openPlaceOf,
-  placeOf,
-  scopeFrom,
-} from "../../engine/sandbox/sandbox-reference.ts";
-import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
+import { type BasedPath, KeptBases } from "../../engine/merge/kept-bases.ts";
+import { stillMarked } from "../../engine/merge/marked-files.ts";
+import { MergeRecord } from "../../engine/merge/merge-record.ts";
+import { type OpenSandbox, scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
+import type { SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
 import { type FileContent, readFileBelow } from "../../engine/sandbox/writing.ts";
-import { lazyValue } from "../../engine/work/lazy-value.ts";
-import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
-import {
-  isExcluded,
-  type Scope,
-  scopeOf,
-  toEnginePath,
-  toResourcePath,
-} from "../../engine/workspace/scope.ts";
-import { weakerPromises } from "../../engine/workspace/weaker-landing.ts";
-import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
-import type { Time } from "../../system/calls/facts.ts";
+import { isExcluded, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import { isThere } from "../../system/data/existence.ts";
 import type { BrowsedSandbox, Browsing } from "./browsing.ts";
-import {
-  type NewReference,
-  type NewSandbox,
-  type SavedWork,
-  type WorkspaceContent,
-  WorkspaceStrategy,
-} from "./workspace-strategy.ts";
+import { LandingStrategy } from "./landing-strategy.ts";
 
 /**
- * Implements the contract for all strategies of folders and files, with the two-phase methods, over a
- * workspace that holds a `SandboxTree` and the landings of its work. A subclass makes and saves the tree, and
- * gives programs access to it.
+ * Implements the contract for all strategies of folders and files. Here is the work in the tree: reading,
+ * writing, comparing, merging. A subclass makes and saves the tree, and gives programs access to it.
  */
 export abstract class FolderStrategy<Tree extends SandboxTree>
-  extends WorkspaceStrategy<OpenSandbox<Tree>>
-  implements TwoPhaseSandboxStrategy
+  extends LandingStrategy<Tree>
+  implements TwoPhaseSandboxStrategy, Mergeable
 {
-  readonly name: string;
-  readonly capabilities: TwoPhaseCapabilities;
-
   readonly #browsing = async () =>
     new (await import("./browsing.ts")).Browsing(
       (...given) => this.#browse(...given),
@@ -92,62 +49,6 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
   readonly rename: Browsing["rename"] = async (...given) => (await this.#browsing()).rename(...given);
   readonly takeOver: Browsing["takeOver"] = async (...given) => (await this.#browsing()).takeOver(...given);
 
-  constructor(context: StrategyContext, name: string, capabilities: TwoPhaseCapabilities) {
-    super(context);
-    this.name = name;
-    this.capabilities = capabilities;
-  }
-
-  /** The tree in a workspace, whether it is made yet or not. */
-  protected abstract treeIn(workspace: Folder, scope: Scope, touches: OwnTouches): Tree;
-
-  /** The path at which programs find the present or future sandbox in this workspace. */
-  protected abstract programPath(workspace: string, scope: Scope): string;
-
-  protected abstract saveCheckpoint(
-    sandbox: OpenSandbox<Tree>,
-    made: NewCheckpoint,
-    changes: () => ChangeSet,
-  ): Steps;
-
-  /** Brings the tree back to a checkpoint. May be repeated after a crash in the middle. */
-  protected abstract bringTreeBack(begun: BegunRestore<Tree>): Steps;
-
-  /** Refuses a restore that could not be exact, before anything is touched. */
-  protected assertExact(_sandbox: OpenSandbox<Tree>, _checkpointId: string): void {
-    // A strategy that saves the whole tree can always restore it.
-  }
-
-  /** The state by which a checkpoint knows whether anything changed since the last one. */
-  protected stateOf({ own }: OpenSandbox<Tree>, changes: () => ChangeSet, barrier: Time): TreeState {
-    return stateOfChanges(changes(), own, barrier);
-  }
-
-  /** Makes sure that no process works in the sandbox, or begins to. Throws `BusyError` if one does. */
-  protected abstract freeze(ref: SandboxRef, workspace: Folder): Promise<void>;
-
-  /** Everything outside of the store that may be made for a sandbox with this workspace. */
-  protected intendedPlaces(place: WorkspacePlace): IntendedPlace[] {
-    return [{ kind: "folder", location: place.path }];
-  }
-
-  /** Called after each operation that ends the use of a sandbox for its time, with what is in it now. */
-  protected async afterUse(_ref: SandboxRef): Promise<void> {
-    // Most sandboxes can be used while they are compared and landed.
-  }
-
-  abstract path(ref: SandboxRef): Promise<string>;
-
-  protected async design(made: NewReference, resource: Resource): Promise<NewSandbox> {
-    const scope = scopeOf(resource);
-    const place = choosePlace(this.context.stateDir, made.sandboxId, scope);
-    return {
-      ref: newReference(made, place, scope, this.programPath(place.path, scope)),
-      places: this.intendedPlaces(place),
-      make: (workspace) => this.#make(this.tree(workspace, scope), scope),
-    };
-  }
-
   async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
     using sandbox = await this.open(ref);
     return sandbox.tree.read(sandbox.original, sandbox.own, toEnginePath(sandbox.scope, path));
@@ -158,14 +59,17 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     const enginePath = toEnginePath(sandbox.scope, path);
     const base = sandbox.tree.baseLookup(sandbox.original)(enginePath);
     if (base?.kind !== "file") return undefined;
-    return readFileBelow(sandbox.original, enginePath);
+    return this.baseContent(sandbox, enginePath, base) ?? readFileBelow(sandbox.original, enginePath);
   }
 
   async write(ref: SandboxRef, path: string, bytes: FileContent): Promise<Change> {
     const { writtenChange } = await import("../../engine/show/written-change.ts");
     using sandbox = await this.open(ref);
     const enginePath = toEnginePath(sandbox.scope, path);
-    const { before, after } = sandbox.tree.write(sandbox.original, sandbox.own, enginePath, bytes);
+    const { tree, original } = sandbox;
+    const { before, after } = tree.write(original, sandbox.own, enginePath, bytes);
+    if (before !== undefined)
+      this.seen(sandbox, [{ path: enginePath, before: tree.baseLookup(original)(enginePath) }]);
     return writtenChange(toResourcePath(sandbox.scope, enginePath), before, after);
   }
 
@@ -184,6 +88,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
   async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
     using sandbox = await this.open(ref);
     const { changes } = await this.work.toEnd("comparing", sandbox.changes());
+    this.seen(sandbox, changes);
     // Loaded late: neither an apply nor a command that changed nothing needs it.
     if (changes.length === 0) return diffViewOf([], take);
     const { shownChanges } = await import("../../engine/show/diff-view.ts");
@@ -199,200 +104,93 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     return diffViewOf(shown, take);
   }
 
-  async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
-    if (transaction.undoes !== undefined) return this.#prepareUndo(ref, transaction.undoes.prepared);
-    using sandbox = await this.#openFrozen(ref);
-    if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
-    const found = await this.work.run("comparing", sandbox.changes());
-    const changes = whatMayLand(found, transaction, sandbox.scope);
-    if (changes.entries.length === 0 && changes.folderTimes.length === 0) {
-      await this.afterUse(ref);
-      return null;
-    }
-    const baseOf = sandbox.tree.baseLookup(sandbox.original);
-    return await this.landings(sandbox.workspace, sandbox.scope).prepare(transaction, {
-      original: sandbox.original,
-      sandbox: sandbox.own,
-      changes,
-      barrier: sandbox.tree.age.barrier,
-      baseOf,
-      isLayer: sandbox.tree.isMark !== undefined,
-      isPart: transaction.only !== undefined,
-      hunks: chosenHunks(transaction, sandbox.scope),
-      rules: new LandingRules(this.context.policy, baseOf, changes.changes, sandbox.tree.isMark),
-    });
-  }
-
-  async commitPrepared(
-    ref: SandboxRef,
-    transaction: Transaction,
-    prepared: PreparedCommit,
-  ): Promise<CommitResult> {
-    const scope = scopeFrom(ref);
-    using folder = openPlaceOf(ref);
-    using original = openOriginal(scope);
-    const tree = this.tree(folder, scope);
-    const isPart = isOfPart(prepared);
-    if (tree.isFinished && !isPart) tree.markStale();
-    const direction = transaction.direction === "undo" ? "backward" : "forward";
-    const landings = this.landings(folder, scope);
-    const result = await landings.run(original, prepared, direction);
-    if (isPart) await landings.withPart(original, prepared, (part) => rebaseAfterPart(part, tree, direction));
-    await this.afterUse(ref);
-    return result;
-  }
-
-  async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
-    using workspace = openPlaceIfThere(ref);
-    if (workspace === undefined) return [];
-    const attention = await this.#takeBack(ref, workspace, transaction);
-    await this.afterUse(ref);
-    return attention;
-  }
-
-  async #takeBack(
-    ref: SandboxRef,
-    workspace: Folder,
-    transaction: Transaction,
-  ): Promise<readonly Attention[]> {
-    const scope = scopeFrom(ref);
-    const landings = this.landings(workspace, scope);
-    if (transaction.undoes !== undefined) {
-      landings.rollbackUndo(transaction.undoes.prepared);
-      return [];
-    }
-    if (!landings.ids().includes(transaction.id)) return [];
-    const sandbox = returnTargetOf(this.tree(workspace, scope));
-    const attention = landings.rollbackPrepared(transaction, () => openOriginal(scope), sandbox);
-    if (sandbox.isGone()) await this.context.recordLoss?.(ref, "somebody has removed its folder");
-    return attention;
-  }
-
-  protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
-    this.landings(workspace, scopeFrom(ref)).discard(prepared);
-  }
-
-  async rollback(ref: SandboxRef): Promise<void> {
-    const scope = scopeFrom(ref);
-    using folder = openPlaceOf(ref);
-    using original = openOriginal(scope);
-    const landings = this.landings(folder, scope);
-    const tree = this.tree(folder, scope);
-    let isRestored = false;
-    try {
-      await this.freeze(ref, folder);
-      tree.markStale();
-      for (const id of landings.ids()) landings.revert(id, original);
-      isRestored = true;
-      dropCheckpoints(folder);
-      await this.remake(ref, folder);
-    } catch (thrown) {
-      throw notRolledBack(scope.root, isRestored, thrown);
-    }
-    await this.afterUse(ref);
-  }
-
-  async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
-    using sandbox = await this.#openFrozen(ref);
-    const barrier = takeBarrier(sandbox.workspace);
-    const made = { id: checkpointId, barrier, last };
-    const changes = lazyValue(() => runAtOnce(sandbox.changes(), this.work.adder("comparing")));
-    const state = this.stateOf(sandbox, changes, barrier);
-    const saved = await saveUnlessSame(sandbox.workspace, made, state, () =>
-      this.work.run("saving", this.saveCheckpoint(sandbox, made, changes)),
-    );
-    await this.afterUse(ref);
-    return saved;
-  }
-
-  override async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    await super.restoreCheckpoint(ref, checkpointId);
-    await this.afterUse(ref);
-  }
-
-  protected async assertRestorable(ref: SandboxRef, workspace: Folder, checkpointId: string): Promise<void> {
-    await this.freeze(ref, workspace);
-    if (isRestoring(workspace)) return;
-    using sandbox = await this.open(ref);
-    this.assertExact(sandbox, checkpointId);
-  }
-
-  protected async release(ref: SandboxRef, workspace: Folder | undefined): Promise<void> {
-    if (workspace !== undefined) await this.freeze(ref, workspace);
-  }
-
   async probe(_resource: Resource): Promise<ProbeResult> {
     return { works: true };
   }
 
-  /** What a landing in this original can't promise. */
-  async notes(ref: SandboxRef): Promise<readonly string[]> {
-    using workspace = openWorkspace(placeOf(ref).path);
-    return workspace === undefined ? [] : weakerPromises(workspace);
+  async keepBases(ref: SandboxRef): Promise<void> {
+    // Without its original, a sandbox has nothing to keep.
+    if (!isThere(scopeFrom(ref).root)) return;
+    using sandbox = await this.open(ref);
+    this.seen(sandbox, await this.basedPaths(sandbox));
   }
 
-  async #prepareUndo(ref: SandboxRef, undoes: PreparedCommit): Promise<PreparedCommit> {
-    const scope = scopeFrom(ref);
-    using folder = openPlaceOf(ref);
-    const tree = this.tree(folder, scope);
-    const isLivePart = isOfPart(undoes) && isLive(tree);
-    if (isLivePart) await this.freeze(ref, folder);
-    using original = openOriginal(scope);
-    const landings = this.landings(folder, scope);
-    const prepared = landings.prepareUndo(original, undoes);
-    if (isLivePart) await landings.withPart(original, undoes, (part) => prepareReturn(part, tree));
-    return prepared;
+  async update(ref: SandboxRef): Promise<UpdateReport> {
+    const { updateTree } = await import("../../engine/merge/tree-update.ts");
+    const { Git } = await import("../../system/process/git.ts");
+    const { environment = {}, git } = this.context;
+    try {
+      using sandbox = await this.openFrozen(ref);
+      this.seen(sandbox, await this.basedPaths(sandbox));
+      const report = await updateTree(sandbox, {
+        git: new Git(environment, git?.limitMilliseconds),
+        mostBytes: this.#keepBytes,
+        record: new MergeRecord(sandbox.workspace),
+        kept: this.#kept(sandbox.workspace),
+        baseContent: (path, base) => this.baseContent(sandbox, path, base),
+      });
+      // What another writer made is the base now, and can change once more.
+      this.seen(sandbox, await this.basedPaths(sandbox));
+      const shown = (path: string) => toResourcePath(sandbox.scope, path);
+      return {
+        merged: report.merged.map(shown),
+        marked: report.marked.map(shown),
+        unmerged: report.unmerged.map(({ path, why }) => ({ path: shown(path), why })),
+      };
+    } finally {
+      await this.afterUse(ref);
+    }
   }
 
-  protected landings(workspace: Folder, scope: Scope): Landings {
-    return new Landings(workspace, this.#touches(workspace, scope), this.work);
+  async resolve(ref: SandboxRef, path: string, how: Resolution, suffix: string): Promise<ResolveReport> {
+    const { resolvePath } = await import("../../engine/merge/resolving.ts");
+    try {
+      using sandbox = await this.openFrozen(ref);
+      const asked = { path: toEnginePath(sandbox.scope, path), how, suffix };
+      const { beside } = resolvePath(sandbox, new MergeRecord(sandbox.workspace), asked);
+      return { path, ...(beside !== undefined && { beside: toResourcePath(sandbox.scope, beside) }) };
+    } finally {
+      await this.afterUse(ref);
+    }
   }
 
-  /** The tree in a workspace, which does not take our own landings and undos for another writer's changes. */
-  protected tree(workspace: Folder, scope: Scope): Tree {
-    return this.treeIn(workspace, scope, this.#touches(workspace, scope));
+  /** The changed paths of a sandbox, with their bases. */
+  protected async basedPaths(sandbox: OpenSandbox<Tree>): Promise<Iterable<BasedPath>> {
+    return (await this.work.toEnd("comparing", sandbox.changes())).changes;
   }
 
-  #touches(workspace: Folder, { root }: Scope): OwnTouches {
-    return new OwnTouches(this.context.stateDir, root, workspace);
+  protected override seen(sandbox: OpenSandbox<Tree>, paths: Iterable<BasedPath>): void {
+    const { age } = sandbox.tree;
+    this.#kept(sandbox.workspace).keep(paths, sandbox.original, (now, base) => age.isStillBase(now, base));
   }
 
-  protected contentOf(ref: SandboxRef, workspace: Folder): WorkspaceContent {
-    return this.tree(workspace, scopeFrom(ref));
+  /** The content of a file when the sandbox began; undefined if it was not kept. */
+  protected baseContent({ workspace }: OpenSandbox<Tree>, path: string, base: BaseFacts): Buffer | undefined {
+    return this.#kept(workspace).read(path, base);
   }
 
-  protected hasLandings(ref: SandboxRef, workspace: Folder): boolean {
-    return this.landings(workspace, scopeFrom(ref)).ids().length > 0;
+  protected override assertSettled(sandbox: OpenSandbox<Tree>, { entries }: ChangeSet): void {
+    const record = new MergeRecord(sandbox.workspace);
+    if (record.marked.length === 0) return;
+    const landing = new Set(Iterator.from(entries).map(({ path }) => path));
+    const conflicts = stillMarked(sandbox, record)
+      .filter((path) => nearest(landing, path) !== undefined)
+      .map((path) => ({
+        path: toResourcePath(sandbox.scope, path),
+        why: "it still has the conflict markers of an update",
+      }));
+    if (conflicts.length === 0) return;
+    const more = conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : "";
+    throw new SandboxConflictError(conflicts, {
+      message: `There are still conflict markers of an update in ${conflicts[0]?.path}${more}.`,
+    });
   }
 
-  protected sandboxIn(ref: SandboxRef, workspace: Folder): OpenSandbox<Tree> {
-    const scope = scopeFrom(ref);
-    return new OpenSandbox(scope, workspace, openOriginal(scope), this.tree(workspace, scope));
+  #kept(workspace: Folder): KeptBases {
+    return new KeptBases(workspace, this.#keepBytes);
   }
 
-  protected async bringBack(ref: SandboxRef, workspace: Folder, saved: SavedWork): Promise<void> {
-    const scope = scopeFrom(ref);
-    using original = openOriginal(scope);
-    const begun = { workspace, tree: this.tree(workspace, scope), original, ...saved };
-    await this.work.toEnd("restoring", this.bringTreeBack(begun));
-  }
-
-  /** Opens a sandbox after freezing it. */
-  async #openFrozen(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
-    using folder = openPlaceOf(ref);
-    await this.freeze(ref, folder);
-    return await this.open(ref);
-  }
-
-  protected async remake(ref: SandboxRef, workspace: Folder): Promise<void> {
-    const scope = scopeFrom(ref);
-    const tree = this.tree(workspace, scope);
-    await this.#make(tree, scope);
-    tree.markFresh();
-  }
-
-  async #make(tree: Tree, scope: Scope): Promise<void> {
-    using original = openOriginal(scope);
-    await this.work.run("copying", tree.make(original));
+  get #keepBytes(): number {
+    return (this.context.merge ?? DEFAULT_MERGE_POLICY).keepBytes;
   }
 }

@@ -28,6 +28,7 @@ import { failpoint } from "../../system/failpoints.ts";
 import { BaseRecord, lowerFacts } from "./base-record.ts";
 import { noteCovered } from "./covered-entries.ts";
 import { LayerEntries } from "./entries/layer-entries.ts";
+import { adoptInLayer, uncoverInLayer } from "./entries/merged-layer.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import {
   type EarlierLayer,
@@ -279,10 +280,13 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
         const why = "changed in the sandbox since it landed";
         return inTheWay(manifest.entries, changes).map(({ path }) => ({ path, why }));
       },
+      adopt: (original, entries) => this.#withLayers({ original }, (layers) => adoptInLayer(entries, layers)),
+      takeOriginals: (original, paths) =>
+        this.#withLayers({ original }, (layers) => uncoverInLayer(paths, layers)),
     };
   }
 
-  #withLayers<T>({ original }: LandedPart, action: (layers: Layers) => T): T {
+  #withLayers<T>({ original }: Pick<LandedPart, "original">, action: (layers: Layers) => T): T {
     using upper = this.openOwn();
     const record = BaseRecord.load(this.workspace);
     return action({ upper, lower: original, workspace: this.workspace, record, marks: this.#marks });

@@ -9,6 +9,7 @@ import { builtInStrength } from "../../core/strategy-names.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import { bringLayerBack, type NewCheckpoint, saveLayer } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { stateOfLayer, type TreeState } from "../../engine/checkpoint/tree-state.ts";
+import type { BasedPath } from "../../engine/merge/kept-bases.ts";
 import { isGone } from "../../engine/part/return-target.ts";
 import {
   type OpenSandbox,
@@ -165,6 +166,20 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     using own = tree.openOwn();
     yield* bringLayerBack(workspace, checkpoint, own);
     BaseRecord.fromBytes(notes).save(workspace);
+  }
+
+  /** The record knows every file that the upper layer covers, without reading it. */
+  protected override async basedPaths({
+    workspace,
+    tree,
+    original,
+    own,
+  }: OpenSandbox<LayeredTree>): Promise<Iterable<BasedPath>> {
+    return tree.isEntered
+      ? (await this.work.toEnd("comparing", tree.diff(original, own))).changes
+      : BaseRecord.load(workspace)
+          .notes(() => true)
+          .map(([path, before]) => ({ path, before }));
   }
 
   protected async freeze(ref: SandboxRef, workspace: Folder): Promise<void> {

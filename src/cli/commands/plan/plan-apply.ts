@@ -10,8 +10,8 @@ import { reportApply } from "../../render/plan/apply-outcome.ts";
 
 /**
  * `drydock plan apply [PLAN] [-m MESSAGE] [--squash] [--only [RESOURCE:]PATTERN…]
- * [--allow [RESOURCE:]PATTERN]… [--digest D] [--approved] [--check COMMAND]… [--no-checks] [--dry-run]
- * [--allow-irreversible] [--after-restart]`
+ * [--allow [RESOURCE:]PATTERN]… [--digest D] [--approved] [--update] [--check COMMAND]… [--no-checks]
+ * [--dry-run] [--allow-irreversible] [--after-restart]`
  */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
@@ -23,6 +23,7 @@ export function define(command: Command, context: CommandContext): void {
     )
     .option("--digest <digest>", "land only exactly what 'plan diff' showed with this digest")
     .option("--approved", "land only exactly what was approved ('drydock approve')")
+    .option("--update", "first bring what others changed meanwhile into the plan, as 'plan update' does")
     .option(
       "--check <command>",
       "a command that must succeed inside the sandboxes first, beside the checks of the config, repeatable",
@@ -34,14 +35,14 @@ export function define(command: Command, context: CommandContext): void {
     .option("--after-restart", "land although the machine was restarted and work may be missing");
   addAllowOption(command).action(async (plan: string | undefined, options: ApplyOptions) => {
     const { message, squash = false, digest, only, allow, approved = false, dryRun = false } = options;
-    const { check, checks = true, allowIrreversible = false, afterRestart = false } = options;
+    const { check, checks = true, allowIrreversible = false, afterRestart = false, update = false } = options;
     const result = await apply(context, plan, {
       ...(message === undefined ? {} : { message }),
       ...(digest === undefined ? {} : { digest }),
       ...(only === undefined ? {} : { only: only.map(unescapePath) }),
       ...(allow === undefined ? {} : { allow }),
       ...(check === undefined ? {} : { check }),
-      ...{ checks, squash, approved, dryRun, allowIrreversible, afterRestart },
+      ...{ checks, squash, approved, dryRun, allowIrreversible, afterRestart, update },
     });
     reportApply(context, result, () => applyLines(result, dryRun));
   });

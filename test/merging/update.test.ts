@@ -1,0 +1,271 @@
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { AtomicCommitError, SandboxConflictError } from "../../src/index.ts";
+import { MergeScene, type SceneOptions } from "./merge-scene.ts";
+
+const lines = (...changed: readonly [number, string][]) => {
+  const all = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`);
+  for (const [line, text] of changed) all[line - 1] = text;
+  return `${all.join("\n")}\n`;
+};
+const BASE = lines();
+const OURS = lines([3, "ours"]);
+const THEIRS = lines([15, "theirs"]);
+const BOTH = lines([3, "ours"], [15, "theirs"]);
+const CLASH = lines([3, "theirs"]);
+
+const isRoot = process.geteuid?.() === 0;
+const WAYS: readonly {
+  readonly strategy: string;
+  readonly options?: SceneOptions;
+  readonly skip?: string | false;
+}[] = [
+  { strategy: "filesystem_copy" },
+  { strategy: "overlay", skip: isRoot ? false : "not root, so nothing can be mounted" },
+];
+
+for (const { strategy, options, skip = false } of WAYS)
+  describe(`plan update with ${strategy}`, { skip }, () => {
+    const open = (files: { readonly [path: string]: string | Uint8Array }) =>
+      MergeScene.open(strategy, files, options);
+
+    it("[V9] merges what touches other lines, lands it, and an undo gives the other writer's version back", async () => {
+      await using scene = await open({ file: BASE });
+      const plan = await scene.plan();
+      await scene.write(plan, "file", OURS);
+      scene.other("file", THEIRS);
+      await assert.rejects(scene.drydock.plans.apply(plan), isConflict);
+      const { merged, marked, unmerged } = await scene.drydock.updates.update(plan);
+      assert.deepEqual({ merged, marked, unmerged }, { merged: [at("file")], marked: [], unmerged: [] });
+      assert.equal(await scene.read(plan, "file"), BOTH);
+      assert.equal(scene.there("file"), THEIRS, "the original is touched");
+      assert.deepEqual(await scene.changes(plan), ["modified file"]);
+      await scene.drydock.plans.apply(plan);
+      assert.equal(scene.there("file"), BOTH);
+      await scene.drydock.plans.undo(plan);
+      assert.equal(scene.there("file"), THEIRS);
+    });
+
+    it("[V9] merges what a command did, by the content that was kept at its end", async () => {
+      await using scene = await open({ file: BASE });
+      const plan = await scene.plan();
+      const path = join(await scene.drydock.plans.path(plan), "file");
+      writeFileSync(path, OURS);
+      await scene.drydock.plans.diff(plan);
+      writeFileSync(path, lines([3, "ours"], [4, "more of ours"]));
+      scene.other("file", THEIRS);
+      await scene.drydock.updates.update(plan);
+      assert.equal(await scene.read(plan, "file"), lines([3, "ours"], [4, "more of ours"], [15, "theirs"]));
+    });
+
+    it("[V9] marks what touches the same lines, with both versions, and does not land the marks", async () => {
+      await using scene = await open({ file: BASE });
+      const plan = await scene.plan();
+      await scene.write(plan, "file", OURS);
+      scene.other("file", CLASH);
+      const { marked, merged } = await scene.drydock.updates.update(plan);
+      assert.deepEqual({ marked, merged }, { marked: [at("file")], merged: [] });
+      const text = await scene.read(plan, "file");
+      assert.match(text, /<{7} this plan\nours\n={7}\ntheirs\n>{7} the original\n/);
+      await assert.rejects(scene.drydock.plans.apply(plan), /conflict markers/);
+      await assert.rejects(scene.drydock.plans.apply(plan, { only: ["work:file"] }), /conflict markers/);
+      await scene.write(plan, "file", text.replace(/<{7}[\s\S]*>{7} the original\n/, "settled\n"));
+      await scene.drydock.plans.apply(plan);
+      assert.equal(scene.there("file"), lines([3, "settled"]));
+    });
+
+    for (const [how, landed] of [
+      ["ours", OURS],
+      ["theirs", CLASH],
+    ] as const)
+      it(`[V9] a marked file is settled by 'resolve ${how}'`, async () => {
+        await using scene = await open({ file: BASE, other: "other\n" });
+        const plan = await scene.plan();
+        await scene.write(plan, "file", OURS);
+        await scene.write(plan, "other", "mine\n");
+        scene.other("file", CLASH);
+        await scene.drydock.updates.update(plan);
+        await scene.drydock.updates.resolve(plan, { path: "file", how });
+        assert.equal(await scene.read(plan, "file"), landed);
+        await scene.drydock.plans.apply(plan);
+        assert.equal(scene.there("file"), landed);
+        assert.equal(scene.there("other"), "mine\n");
+      });
+
+    it("[V9] can be taken back: the work and its conflict are there again", async () => {
+      await using scene = await open({ file: BASE, mode: BASE, added: "" });
+      rmSync(join(scene.original, "added"));
+      const plan = await scene.plan();
+      await scene.write(plan, "file", OURS);
+      await scene.write(plan, "added", "ours\n");
+      chmodSync(join(await scene.drydock.plans.path(plan), "mode"), 0o600);
+      const before = await scene.drydock.plans.diff(plan);
+      for (const path of ["file", "mode"]) scene.other(path, THEIRS);
+      scene.other("added", "theirs\n");
+      const result = await scene.drydock.updates.update(plan);
+      assert.equal(result.merged.length, 2);
+      assert.equal(await scene.read(plan, "mode"), THEIRS);
+      await scene.drydock.checkpoints.restore(plan, result.checkpoint ?? "");
+      assert.equal(await scene.read(plan, "file"), OURS);
+      assert.equal(await scene.read(plan, "mode"), BASE);
+      assert.equal(await scene.read(plan, "added"), "ours\n");
+      assert.equal((await scene.drydock.plans.diff(plan)).changes.length, before.changes.length);
+      await assert.rejects(scene.drydock.plans.apply(plan), (thrown) => {
+        assert.ok(isConflict(thrown));
+        return true;
+      });
+      for (const path of ["file", "mode"]) assert.equal(scene.there(path), THEIRS);
+      const again = await scene.drydock.updates.update(plan);
+      assert.deepEqual(again.merged, result.merged);
+    });
+
+    it("[V9] takes the other writer's mode, and merges a mode of the plan with a text of the other writer", async () => {
+      await using scene = await open({ text: BASE, mode: BASE });
+      const plan = await scene.plan();
+      await scene.write(plan, "text", OURS);
+      chmodSync(join(await scene.drydock.plans.path(plan), "mode"), 0o755);
+      await scene.drydock.plans.diff(plan);
+      chmodSync(join(scene.original, "text"), 0o755);
+      scene.other("mode", THEIRS);
+      const { merged } = await scene.drydock.updates.update(plan);
+      assert.deepEqual(merged, [at("mode"), at("text")]);
+      await scene.drydock.plans.apply(plan);
+      assert.equal(statSync(join(scene.original, "text")).mode & 0o777, 0o755);
+      assert.equal(scene.there("text"), OURS);
+      assert.equal(statSync(join(scene.original, "mode")).mode & 0o777, 0o755);
+      assert.equal(scene.there("mode"), THEIRS);
+    });
+
+    it("[V9] a file that an editor replaced in the original is merged like one that was changed in place", async () => {
+      await using scene = await open({ "folder/file": BASE });
+      const plan = await scene.plan();
+      await scene.write(plan, "folder/file", OURS);
+      scene.other("folder/next", THEIRS);
+      renameSync(join(scene.original, "folder/next"), join(scene.original, "folder/file"));
+      assert.deepEqual((await scene.drydock.updates.update(plan)).merged, [at("folder/file")]);
+      await scene.drydock.plans.apply(plan);
+      assert.equal(scene.there("folder/file"), BOTH);
+    });
+
+    it("[V9] a change that others made too leaves the plan", async () => {
+      await using scene = await open({ file: BASE });
+      const plan = await scene.plan();
+      await scene.write(plan, "file", OURS);
+      scene.other("file", BOTH);
+      assert.deepEqual((await scene.drydock.updates.update(plan)).merged, [at("file")]);
+      assert.deepEqual(await scene.changes(plan), []);
+      assert.equal(await scene.read(plan, "file"), BOTH);
+    });
+
+    it("[V9] names what can't be merged, touches nothing of it, and 'resolve' settles each", async () => {
+      await using scene = await open({
+        binary: Buffer.from([1, 0, 2]),
+        gone: BASE,
+        kept: BASE,
+        kind: BASE,
+        both: Buffer.from([1, 0, 2]),
+      });
+      const plan = await scene.plan();
+      for (const path of ["binary", "both"]) await scene.write(plan, path, Buffer.from([1, 0, 3]));
+      for (const path of ["gone", "kind"]) await scene.write(plan, path, OURS);
+      await scene.drydock.entries.remove({ plan, resource: "work", path: "kept" });
+      await scene.drydock.checkpoints.checkpoint(plan);
+      const before = await scene.drydock.plans.diff(plan);
+      for (const path of ["binary", "both"]) scene.other(path, Buffer.from([1, 0, 4]));
+      scene.other("kept", THEIRS);
+      for (const path of ["gone", "kind"]) rmSync(join(scene.original, path));
+      symlinkSync("elsewhere", join(scene.original, "kind"));
+      const { unmerged, checkpoint, merged } = await scene.drydock.updates.update(plan);
+      assert.deepEqual(
+        unmerged.map(({ path }) => path),
+        ["binary", "both", "gone", "kept", "kind"],
+      );
+      assert.deepEqual([merged, checkpoint], [[], undefined]);
+      assert.equal((await scene.drydock.plans.diff(plan)).changes.length, before.changes.length);
+      const { updates } = scene.drydock;
+      await updates.resolve(plan, { path: "binary", how: "ours" });
+      await updates.resolve(plan, { path: "gone", how: "ours" });
+      await updates.resolve(plan, { path: "kept", how: "theirs" });
+      await updates.resolve(plan, { path: "kind", how: "theirs" });
+      const { beside } = await updates.resolve(plan, { path: "both", how: "keep-both" });
+      assert.equal(beside, `both~${plan}`);
+      await assert.rejects(updates.resolve(plan, { path: "both", how: "ours" }), /not in conflict/);
+      await scene.drydock.plans.apply(plan);
+      assert.equal(scene.there("binary"), "\x01\x00\x03");
+      assert.equal(scene.there("gone"), OURS);
+      assert.equal(scene.there("kept"), THEIRS);
+      assert.equal(existsSync(join(scene.original, "kind")), false, "the link is not the other writer's");
+      assert.equal(scene.there("both"), "\x01\x00\x04");
+      assert.equal(scene.there(beside ?? ""), "\x01\x00\x03");
+    });
+
+    it("[V9] a file that changes once more after an update is a conflict again, and is merged again", async () => {
+      await using scene = await open({ file: BASE });
+      const plan = await scene.plan();
+      await scene.write(plan, "file", OURS);
+      scene.other("file", THEIRS);
+      await scene.drydock.updates.update(plan);
+      await scene.write(plan, "file", lines([3, "ours"], [10, "later"], [15, "theirs"]));
+      scene.other("file", lines([15, "theirs"], [18, "once more"]));
+      await assert.rejects(scene.drydock.plans.apply(plan), isConflict);
+      await scene.drydock.plans.apply(plan, { update: true });
+      const all = lines([3, "ours"], [10, "later"], [15, "theirs"], [18, "once more"]);
+      assert.equal(scene.there("file"), all);
+    });
+
+    it("[V9][V10] 'apply --update' lands what can be merged, and else lands nothing and names what can't", async () => {
+      await using scene = await open({ file: BASE, second: BASE });
+      const plan = await scene.plan();
+      await scene.write(plan, "file", OURS);
+      await scene.write(plan, "second", OURS);
+      scene.other("file", THEIRS);
+      scene.other("second", CLASH);
+      await assert.rejects(scene.drydock.plans.apply(plan, { update: true }), (thrown) => {
+        assert.ok(thrown instanceof SandboxConflictError);
+        assert.deepEqual(
+          thrown.conflicts.map(({ path }) => path),
+          ["second"],
+        );
+        return true;
+      });
+      assert.equal(scene.there("file"), THEIRS);
+      await scene.drydock.updates.resolve(plan, { path: "second", how: "theirs" });
+      await scene.drydock.plans.apply(plan, { update: true });
+      assert.deepEqual([scene.there("file"), scene.there("second")], [BOTH, CLASH]);
+    });
+  });
+
+describe("what an update needs", () => {
+  it("[V9] without the earlier content, both versions stay, and the conflict says why", async () => {
+    const config = "sandbox: { merge: { keep: 1k } }\n";
+    await using scene = await MergeScene.open("filesystem_copy", { file: BASE.repeat(10) }, { config });
+    const plan = await scene.plan();
+    await scene.write(plan, "file", OURS.repeat(10));
+    scene.other("file", THEIRS);
+    const { unmerged } = await scene.drydock.updates.update(plan);
+    assert.match(unmerged[0]?.why ?? "", /earlier content was not kept|too large/);
+    assert.equal(await scene.read(plan, "file"), OURS.repeat(10));
+  });
+
+  it("names a strategy that can't merge", async () => {
+    await using scene = await MergeScene.open("filesystem_copy", { file: BASE });
+    const location = join(scene.original, "data.db");
+    writeFileSync(location, "");
+    await scene.drydock.plans.create({
+      name: "db",
+      resources: [{ location, strategy: "snapshot", type: "sqlite-database" }],
+    });
+    await assert.rejects(scene.drydock.updates.update("db"), /can't be brought into/);
+    assert.equal((await scene.drydock.plans.show("db")).state, "open");
+  });
+});
+
+function at(path: string): { resource: string; path: string } {
+  return { resource: "work", path };
+}
+
+function isConflict(thrown: unknown): boolean {
+  return thrown instanceof AtomicCommitError && thrown.cause instanceof SandboxConflictError;
+}

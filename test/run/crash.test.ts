@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { FAILPOINT_NAMES } from "../failpoint-names.ts";
 import { groupsLeft } from "./groups-left.ts";
-import { ACTORS, type Actor, Stage } from "./stage.ts";
+import { OverlayStage } from "./overlay-stage.ts";
+import { ACTORS, Stage } from "./stage.ts";
 
 const POINTS = FAILPOINT_NAMES.filter((name) => /^(?:run|runs|use)\./.test(name));
 const RUN = ["run", "--apply", "--ignore-outside", "--", "sh", "-c", "echo 2 > a.txt; echo 3 > ~/b"];
 const LIMITED = ["run", "--limit", "processes=100", "--limit", "memory=1g", ...RUN.slice(1)];
 /** What a user without privilege does in another way. */
-const LAYERS = ["lower", "upper", "work"];
 const OF_USERS = ["run.start", "use.forget"];
 /** Points that another call passes than a plain run. */
 const CALLS: { readonly [point: string]: readonly string[] } = {
@@ -26,24 +25,6 @@ const CALLS: { readonly [point: string]: readonly string[] } = {
 
 /** Points that are passed only where the state directory can't hold layers. */
 const ELSEWHERE = ["run.scratch-place", "run.scratch-elsewhere", "runs.remove-scratch"];
-
-/** A stage with its state on an overlay, as on the root of a container. */
-class OverlayStage extends Stage {
-  readonly temporary = join(this.path, "temporary");
-
-  constructor(actor: Actor) {
-    super(actor);
-    const folders = [this.state, this.temporary, ...LAYERS.map((name) => join(this.path, name))];
-    for (const folder of folders) mkdirSync(folder, { mode: 0o700 });
-    const [lower, upper, work] = LAYERS.map((name) => join(this.path, name));
-    const layers = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
-    execFileSync("mount", ["-t", "overlay", "drydock-test", "-o", layers, this.state]);
-  }
-
-  override get environment(): NodeJS.ProcessEnv {
-    return { ...super.environment, TMPDIR: this.temporary };
-  }
-}
 
 describe("Drydock is killed while it runs a command", () => {
   for (const actor of ACTORS) {

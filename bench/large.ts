@@ -21,7 +21,8 @@ import { makeTree } from "./trees.ts";
  * - Either takes at most 150 MB, whatever the number of changes. A bare Node takes about 45 of these, which
  *   is the floor, and Drydock with nothing to do about 65; the garbage that Node lets wait takes the most of
  *   the rest. So the memory is asked for once more with three times as many new files: changes are in a file
- *   (row-store.ts), so it may grow by the folders of the baseline, and by nothing for each change.
+ *   (row-store.ts), so it may grow by the folders of the baseline, and by nothing for each change but
+ *   those in which renames are looked for, at most 100,000 (rename-finder.ts).
  */
 const MODIFIED = 50_000;
 const ADDED = 100_000;
@@ -31,7 +32,7 @@ const MOST_MEGABYTES = 150;
 const BEYOND_RENAMES =
   "a second rename, a lease, a line of the manifest and four more looks for each file, and a process of Node";
 const BEYOND_BARE_NODE =
-  "Drydock itself (about 25 MB), the folders of the baseline (about 1.5 MB for each 1,000), and garbage that waits, more on a busy machine";
+  "Drydock itself (25 MB), the folders of the baseline (1.5 MB for each 1,000), up to 100,000 entries in which renames are looked for, and garbage that waits, more on a busy machine";
 const DRYDOCK = join(import.meta.dirname, "../bin/drydock");
 const REPORT_PEAK = join(import.meta.dirname, "report-peak.cjs");
 

@@ -82,6 +82,23 @@ describe("Renames among the changes of a plan", () => {
     assert.deepEqual(found(file("deleted", "a", "0", empty), file("added", "d/a", "0", empty)), ["a → d/a"]);
   });
 
+  it("are not looked for in a resource with more than 100,000 added or deleted entries, but in another", () => {
+    const finder = new RenameFinder();
+    const many = Array.from({ length: 100_000 }, (_, at) => file("added", `many/${at}`, String(at)));
+    for (const change of [...many, file("deleted", "old", "7")]) finder.add(change);
+    assert.deepEqual(
+      finder.find().map(({ from, to }) => `${from} → ${to}`),
+      ["old → many/7"],
+    );
+    for (const change of [file("added", "one-more", "x"), file("deleted", "later", "8")]) finder.add(change);
+    for (const change of [file("added", "b", "1"), file("deleted", "a", "1")])
+      finder.add({ ...change, resource: "other" });
+    assert.deepEqual(
+      finder.find().map(({ resource: name, from, to }) => `${name}: ${from} → ${to}`),
+      ["other: a → b"],
+    );
+  });
+
   it("leave an entry with a warning as it is", () => {
     const warned = { ...file("added", "b", "1"), warnings: ["runs by itself"] };
     assert.deepEqual(found(file("deleted", "a", "1"), warned), []);

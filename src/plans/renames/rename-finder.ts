@@ -48,21 +48,46 @@ class Side {
  * after the other, and keeps only what it has to compare.
  */
 export class RenameFinder {
-  readonly #resources = new Map<string, { readonly gone: Side; readonly fresh: Side }>();
+  readonly #resources = new Map<string, { readonly gone: Side; readonly fresh: Side } | "too many">();
+  /** Most entries have the metadata of many others: each text is kept once. */
+  readonly #metadata = new Map<string, string>();
 
   add(change: PlanChange): void {
-    if (change.operation !== "added" && change.operation !== "deleted") return;
-    const known = this.#resources.get(change.resource) ?? { gone: new Side(), fresh: new Side() };
-    this.#resources.set(change.resource, known);
-    const side = change.operation === "added" ? known.fresh : known.gone;
-    if (side.entries.size <= MOST_CHANGES) side.add(entryOf(change));
+    const { resource, operation } = change;
+    if (operation !== "added" && operation !== "deleted") return;
+    const known = this.#resources.get(resource) ?? { gone: new Side(), fresh: new Side() };
+    if (known === "too many") return;
+    const side = operation === "added" ? known.fresh : known.gone;
+    side.add(this.#entryOf(change));
+    this.#resources.set(resource, side.entries.size > MOST_CHANGES ? "too many" : known);
   }
 
   find(): readonly PlanRename[] {
-    return [...this.#resources].flatMap(([resource, { gone, fresh }]) => {
-      if (Math.max(gone.entries.size, fresh.entries.size) > MOST_CHANGES) return [];
-      return new Pairing(gone, fresh).renames().map((rename) => ({ resource, ...rename }));
+    return [...this.#resources].flatMap(([resource, known]) => {
+      if (known === "too many") return [];
+      return new Pairing(known.gone, known.fresh).renames().map((rename) => ({ resource, ...rename }));
     });
+  }
+
+  #entryOf(change: PlanChange): Entry {
+    const { path, kind, warnings = [] } = change;
+    const facts = change.after ?? change.before ?? {};
+    const { mode, uid, gid, xattrs } = facts;
+    const metadata = JSON.stringify([mode, uid, gid, xattrs]);
+    return {
+      path,
+      kind,
+      content: contentOf(change),
+      isEmpty: facts.size === 0,
+      metadata: this.#kept(metadata),
+      hasWarnings: warnings.length > 0,
+    };
+  }
+
+  #kept(metadata: string): string {
+    const known = this.#metadata.get(metadata);
+    if (known === undefined) this.#metadata.set(metadata, metadata);
+    return known ?? metadata;
   }
 }
 
@@ -173,20 +198,6 @@ function inCommon(one: Entry, other: Entry): number {
   const [a, b] = [one.path.split("/").reverse(), other.path.split("/").reverse()];
   const differing = a.findIndex((name, at) => name !== b[at]);
   return differing < 0 ? a.length : differing;
-}
-
-function entryOf(change: PlanChange): Entry {
-  const { path, kind, warnings = [] } = change;
-  const facts = change.after ?? change.before ?? {};
-  const { mode, uid, gid, xattrs } = facts;
-  return {
-    path,
-    kind,
-    content: contentOf(change),
-    isEmpty: facts.size === 0,
-    metadata: JSON.stringify([mode, uid, gid, xattrs]),
-    hasWarnings: warnings.length > 0,
-  };
 }
 
 function contentOf({ kind, before, after }: PlanChange): string | undefined {

@@ -27,8 +27,8 @@ import { home, withPrivateMounts } from "./places.ts";
  * log, and 2 to close the database. 4 of the 7 are there because the last connection that closes merges
  * the log of SQLite and removes it.
  *
- * So 3.5 is not reached as long as two Nodes start and the second waits for the plan of the first. In one
- * and the same run, 0.1.0 took 5.1 times a bare start where this took 4.3.
+ * So 3.5 is not reached as long as two Nodes start and the second waits for the plan of the first. In
+ * two runs of all of them by turns, 0.1.0 took 5.1 and 5.3 times a bare start where this took 4.3 and 4.6.
  */
 const ROUNDS = 41;
 const BECOME_TRUE = 'process.execve("/usr/bin/true", ["true"], {})';

@@ -2,13 +2,16 @@ import { call, encoded, get, keepKey, post, query } from "./calls.ts";
 import type {
   Change,
   Checkpoint,
+  Comment,
   Diff,
   Landing,
   LogEntry,
   Plan,
   PlanEvent,
+  Review,
   ReviewSession,
   Scratch,
+  Vote,
 } from "./types.ts";
 
 /** Everything that the page asks of its server. */
@@ -40,7 +43,7 @@ export async function showPlan(plan: string): Promise<Plan> {
 export async function* changesOf(plan: string, signal: AbortSignal): AsyncGenerator<Diff> {
   let cursor: string | undefined;
   do {
-    const page: Diff = await get(`${at(plan)}/diff${query({ cursor, limit: PAGE })}`, signal);
+    const page: Diff = await get(`${at(plan)}/review/changes${query({ cursor, limit: PAGE })}`, signal);
     yield page;
     cursor = page.next;
   } while (cursor !== undefined);
@@ -56,19 +59,61 @@ export async function patchOf(
   return await bytesOf(`${at(plan)}/patch${query({ paths })}`, signal);
 }
 
-/** The first bytes of a file as it is in the sandbox. */
+/** The first bytes of one side of a change. Refused if that side has moved since the change was read. */
 export async function contentOf(
   plan: string,
-  { resource, path }: Change,
-  { most, signal }: { readonly most: number; readonly signal: AbortSignal },
-): Promise<Uint8Array> {
-  const where = `${at(plan)}/file${query({ resource, path })}`;
-  const answer = await call("GET", where, { signal, headers: { range: `bytes=0-${most - 1}` } });
+  { resource, path, ...change }: Change,
+  {
+    side,
+    most,
+    signal,
+  }: { readonly side: "before" | "after"; readonly most: number; readonly signal: AbortSignal },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const digest = change[side]?.digest;
+  const where = `${at(plan)}/review/content${query({ resource, path, side, digest })}`;
+  // Nothing can be asked of an empty file by a range.
+  const headers = change[side]?.size === 0 ? {} : { range: `bytes=0-${most - 1}` };
+  const answer = await call("GET", where, { signal, headers });
   return new Uint8Array(await answer.arrayBuffer());
 }
 
 async function bytesOf(path: string, signal: AbortSignal): Promise<Uint8Array> {
   return new Uint8Array(await (await call("GET", path, { signal })).arrayBuffer());
+}
+
+export async function reviewOf(plan: string): Promise<Review> {
+  return await get(`${at(plan)}/review`);
+}
+
+/** The server takes so many targets at once. */
+const MOST_TARGETS = 10_000;
+
+/** Approves or rejects the changes with these digests, or takes that back. */
+export async function vote(plan: string, digests: readonly string[], word: Vote | "none"): Promise<void> {
+  for (let from = 0; from < digests.length; from += MOST_TARGETS) {
+    const targets = digests.slice(from, from + MOST_TARGETS).map((digest) => ({ digest }));
+    await post(`${at(plan)}/review/votes`, { vote: word, targets });
+  }
+}
+
+/** Records that the user has looked at the changes with these digests. */
+export async function look(plan: string, digests: readonly string[]): Promise<void> {
+  await post(`${at(plan)}/review/looks`, { targets: digests.map((digest) => ({ digest })) });
+}
+
+export type CommentPlace = Pick<Comment, "resource" | "path" | "side" | "line" | "digest">;
+
+export async function comment(plan: string, place: CommentPlace, text: string): Promise<void> {
+  await post(`${at(plan)}/review/comments`, { ...place, text });
+}
+
+export async function settle(plan: string, { id, resolved }: Comment): Promise<void> {
+  const body = { resolved: resolved === undefined };
+  await call("PUT", `${at(plan)}/review/comments/${encoded(id)}`, { body });
+}
+
+export async function removeComment(plan: string, { id }: Comment): Promise<void> {
+  await call("DELETE", `${at(plan)}/review/comments/${encoded(id)}`);
 }
 
 export async function logOf(plan: string): Promise<readonly LogEntry[]> {
@@ -89,7 +134,7 @@ export async function restore(plan: string, checkpoint: string): Promise<void> {
 
 export async function apply(
   plan: string,
-  options: { readonly digest: string; readonly allow: readonly string[] },
+  options: { readonly digest: string; readonly allow: readonly string[]; readonly only?: readonly string[] },
 ): Promise<Landing> {
   return await post(`${at(plan)}/apply`, options);
 }

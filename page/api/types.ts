@@ -4,8 +4,11 @@ import type { components } from "../../schema/openapi.d.ts";
 type Schemas = components["schemas"];
 
 export type Plan = Schemas["Plan"];
-export type Diff = Schemas["Diff"];
-export type Change = Schemas["Change"];
+export type Diff = Schemas["ReviewPage"];
+export type Change = Schemas["ReviewedChange"];
+export type Vote = NonNullable<Change["vote"]>;
+export type Review = Schemas["Review"];
+export type Comment = Schemas["Comment"];
 export type Rename = Diff["renames"][number];
 export type SelfRunning = Diff["selfRunning"][number];
 export type Checkpoint = Schemas["Checkpoint"];

@@ -1,11 +1,13 @@
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { pathFromBytes } from "../../src/core/paths/byte-path.ts";
 import { contentOf, patchOf } from "../api/server.ts";
 import type { Change } from "../api/types.ts";
+import type { PlanModel } from "../model/plan-model.ts";
 import { messageOf } from "../model/review.ts";
 import { isSideBySide } from "../model/settings.ts";
 import { amount, counted } from "../text/amounts.ts";
+import { Comments } from "../view/comments.tsx";
 import { LineText } from "./line-text.tsx";
 import { type Hunk, hunksIn } from "./patch.ts";
 import { type GapRow, type LineRow, type Opened, type Row, rowsOf, type Side } from "./rows.ts";
@@ -19,7 +21,7 @@ const MOST_ROWS = 1500;
 const MORE = 20;
 
 interface TextDiffProps {
-  readonly plan: string;
+  readonly model: PlanModel;
   readonly change: Change;
 }
 
@@ -35,7 +37,8 @@ interface Colours {
 }
 
 /** The lines of a text file that change. */
-export function TextDiff({ plan, change }: TextDiffProps): ComponentChildren {
+export function TextDiff({ model, change }: TextDiffProps): ComponentChildren {
+  const plan = model.id;
   const [text, setText] = useState<FileText | string | undefined>(undefined);
   const [colours, setColours] = useState<Colours>({});
   const [opened, setOpened] = useState<ReadonlyMap<number, Opened>>(new Map());
@@ -66,7 +69,13 @@ export function TextDiff({ plan, change }: TextDiffProps): ComponentChildren {
     setOpened(new Map(opened).set(gap, { head: head + (more.head ?? 0), tail: tail + (more.tail ?? 0) }));
   };
   return (
-    <section class="diff-scroll" tabIndex={0} aria-label="Changed lines">
+    <section
+      class="diff-scroll"
+      tabIndex={0}
+      aria-label="Changed lines"
+      onKeyDown={(event) => stepLine(model, event)}
+      onClick={({ target }) => chooseLine(model, target)}
+    >
       <table class={`diff ${isSplit ? "split" : "unified"}`}>
         <caption class="hidden">Changed lines</caption>
         <colgroup>
@@ -77,7 +86,19 @@ export function TextDiff({ plan, change }: TextDiffProps): ComponentChildren {
         </colgroup>
         <tbody>
           {rows.slice(0, most).map((row, at) => (
-            <DiffRow {...{ row, isSplit, colours, open, canOpen: text.after !== undefined }} key={at} />
+            <Fragment key={at}>
+              <DiffRow
+                {...{
+                  row,
+                  isSplit,
+                  colours,
+                  open,
+                  canOpen: text.after !== undefined,
+                  chosen: model.line.value,
+                }}
+              />
+              <LineComments {...{ model, change, row, isSplit }} />
+            </Fragment>
           ))}
         </tbody>
       </table>
@@ -97,7 +118,7 @@ async function read(plan: string, change: Change, signal: AbortSignal): Promise<
   const hunks = hunksIn(pathFromBytes(await patchOf(plan, change, signal)));
   const { operation, after } = change;
   if (operation !== "modified" || (after?.size ?? 0) > MOST_BYTES) return { hunks };
-  const content = pathFromBytes(await contentOf(plan, change, { most: MOST_BYTES, signal }));
+  const content = pathFromBytes(await contentOf(plan, change, { side: "after", most: MOST_BYTES, signal }));
   return { hunks, after: linesIn(content) };
 }
 
@@ -143,10 +164,11 @@ interface DiffRowProps {
   readonly isSplit: boolean;
   readonly colours: Colours;
   readonly canOpen: boolean;
+  readonly chosen: PlanModel["line"]["value"];
   readonly open: (gap: number, more: Partial<Opened>) => void;
 }
 
-function DiffRow({ row, isSplit, colours, canOpen, open }: DiffRowProps): ComponentChildren {
+function DiffRow({ row, isSplit, colours, canOpen, open, chosen }: DiffRowProps): ComponentChildren {
   if (row.row === "hunk")
     return (
       <tr class="hunk" data-hunk={row.hunk}>
@@ -161,7 +183,10 @@ function DiffRow({ row, isSplit, colours, canOpen, open }: DiffRowProps): Compon
         </td>
       </tr>
     );
-  return isSplit ? <SplitLine row={row} colours={colours} /> : <UnifiedLine row={row} colours={colours} />;
+  const { side, line } = placeIn(row);
+  const isChosen = chosen.line === line && chosen.side === side;
+  const Line = isSplit ? SplitLine : UnifiedLine;
+  return <Line {...{ row, colours, isChosen }} />;
 }
 
 type GapProps = Pick<DiffRowProps, "canOpen" | "open"> & { readonly row: GapRow };
@@ -189,19 +214,82 @@ function Gap({ row: { gap, hidden }, canOpen, open }: GapProps): ComponentChildr
   );
 }
 
+/** The line that a row is about: the one after the change, if there is one. */
+function placeIn({ before, after }: LineRow): { readonly side: "before" | "after"; readonly line: number } {
+  return after === undefined
+    ? { side: "before", line: before?.line ?? 0 }
+    : { side: "after", line: after.line };
+}
+
+interface LineCommentsProps extends TextDiffProps {
+  readonly row: Row;
+  readonly isSplit: boolean;
+}
+
+/** What was said about a line, below it. */
+function LineComments({ model, change, row, isSplit }: LineCommentsProps): ComponentChildren {
+  if (row.row !== "line") return null;
+  const found = model.comments.value.filter(
+    ({ resource, path, digest, line, side = "after" }) =>
+      resource === change.resource &&
+      path === change.path &&
+      digest === change.digest &&
+      line === row[side]?.line,
+  );
+  if (found.length === 0) return null;
+  return (
+    <tr class="said-here">
+      <td colSpan={isSplit ? 4 : 3}>
+        <Comments model={model} comments={found} />
+      </td>
+    </tr>
+  );
+}
+
+function lineOf(row: Element | null): PlanModel["line"]["value"] {
+  const [, side, line] = /^(before|after) (\d+)$/.exec(row?.getAttribute("data-line") ?? "") ?? [];
+  return side === undefined ? {} : { side: side as "before" | "after", line: Number(line) };
+}
+
+/** Chooses the next or an earlier line. */
+function stepLine(model: PlanModel, event: KeyboardEvent): void {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (by === undefined || !(event.currentTarget instanceof HTMLElement)) return;
+  const rows = [...event.currentTarget.querySelectorAll("tr[data-line]")];
+  const now = rows.findIndex((row) => row.classList.contains("chosen"));
+  const next = rows[now < 0 ? 0 : Math.min(Math.max(now + by, 0), rows.length - 1)];
+  if (next === undefined) return;
+  model.line.value = lineOf(next);
+  next.scrollIntoView({ block: "nearest" });
+  event.preventDefault();
+}
+
+/** A click on the number of a line chooses it, and asks for a comment. */
+function chooseLine(model: PlanModel, target: EventTarget | null): void {
+  if (!(target instanceof Element) || !target.matches("td.number")) return;
+  model.line.value = lineOf(target.closest("tr[data-line]"));
+  if (model.line.value.line !== undefined) model.askForComment();
+}
+
 interface LineProps {
   readonly row: LineRow;
   readonly colours: Colours;
+  readonly isChosen: boolean;
+}
+
+function named(row: LineRow): string {
+  const { side, line } = placeIn(row);
+  return `${side} ${line}`;
 }
 
 const SIGNS = { same: " ", added: "+", deleted: "−", changed: "~" } as const;
 
-function UnifiedLine({ row, colours }: LineProps): ComponentChildren {
+function UnifiedLine({ row, colours, isChosen }: LineProps): ComponentChildren {
   const { before, after, kind } = row;
   const side = after ?? before;
   const tokens = after === undefined ? colours.before : colours.after;
   return (
-    <tr class={kind}>
+    <tr class={`${kind} ${isChosen ? "chosen" : ""}`} data-line={named(row)}>
       <td class="number">{before?.line}</td>
       <td class="number">{after?.line}</td>
       {side !== undefined && <TextCell side={side} tokens={tokens} sign={SIGNS[kind]} />}
@@ -209,11 +297,11 @@ function UnifiedLine({ row, colours }: LineProps): ComponentChildren {
   );
 }
 
-function SplitLine({ row, colours }: LineProps): ComponentChildren {
+function SplitLine({ row, colours, isChosen }: LineProps): ComponentChildren {
   const { before, after, kind } = row;
   const isSame = kind === "same";
   return (
-    <tr class={`${kind} both`}>
+    <tr class={`${kind} both ${isChosen ? "chosen" : ""}`} data-line={named(row)}>
       <td class={`number ${before === undefined || isSame ? "" : "deleted"}`}>{before?.line}</td>
       {before === undefined ? (
         <td class="none" />

@@ -1,6 +1,6 @@
 import { baseName, parentPath } from "../../src/core/paths/byte-path.ts";
 import { RenameIndex } from "../../src/plans/renames/rename-index.ts";
-import type { Change, Diff, Rename } from "../api/types.ts";
+import type { Change, Diff, Rename, Vote } from "../api/types.ts";
 
 /** A change as the list has it. */
 export interface Listed {
@@ -9,8 +9,8 @@ export interface Listed {
   readonly key: string;
   /** The entry was at another path. */
   readonly rename?: Rename;
-  /** How many changes this one stands for: a rename has two, that of a folder more. */
-  readonly stands: number;
+  /** All changes that this one stands for, as they are now: a rename has two, that of a folder more. */
+  readonly changes: readonly Change[];
 }
 
 /** Changes under one heading, which can be folded. */
@@ -49,14 +49,45 @@ function keyOf({ resource, path }: Pick<Change, "resource" | "path">): string {
 export function listed(changes: readonly Change[], renames: readonly Rename[]): readonly Listed[] {
   const index = new RenameIndex(renames);
   const items: Listed[] = [];
+  const renamed = new Map<Rename, Change[]>();
   for (const change of changes) {
     const rename = index.of(change);
-    if (rename === undefined) items.push({ change, key: keyOf(change), stands: 1 });
-    else if (change.operation === "added" && change.path === rename.to)
-      items.push({ change, key: keyOf(change), rename, stands: 2 * ((rename.entries ?? 0) + 1) });
+    const key = keyOf(change);
+    if (rename === undefined) items.push({ change, key, changes: [change] });
+    else {
+      const all = renamed.get(rename) ?? [];
+      renamed.set(rename, all);
+      all.push(change);
+      if (change.operation === "added" && change.path === rename.to)
+        items.push({ change, key, rename, changes: all });
+    }
   }
   return items;
 }
+
+/** What the reviewer said of an item; of several changes the word that all have. */
+export function voteOn(items: readonly Listed[]): Vote | "partly" | undefined {
+  const votes = new Set(items.flatMap(({ changes }) => changes.map(wordOf)));
+  return votes.size > 1 ? "partly" : [...votes][0];
+}
+
+function wordOf({ vote, hunks = {} }: Change): Vote | "partly" | undefined {
+  return Object.values(hunks).some((each) => each !== vote) ? "partly" : vote;
+}
+
+export function isSeen({ changes }: Listed): boolean {
+  return changes.every(({ seen }) => seen);
+}
+
+/** Which changes the list shows. */
+export const CHOICES = {
+  all: () => true,
+  unseen: (item: Listed) => !isSeen(item),
+  undecided: (item: Listed) => voteOn([item]) === undefined,
+  approved: (item: Listed) => voteOn([item]) === "approved",
+  rejected: (item: Listed) => voteOn([item]) === "rejected",
+} as const;
+export type Choice = keyof typeof CHOICES;
 
 /** The groups of the list: first what needs attention, then folder by folder, last what tools wrote. */
 export function groupsOf(
@@ -97,14 +128,21 @@ export function groupsOf(
   ];
 }
 
+interface ListOptions {
+  readonly filter: string;
+  readonly choice: Choice;
+  readonly toggled: ReadonlySet<string>;
+}
+
 /** The rows of the list. With a filter, everything that matches is shown, also inside of folded groups. */
 export function rowsOf(
   groups: readonly Group[],
-  { filter, toggled }: { readonly filter: string; readonly toggled: ReadonlySet<string> },
+  { filter, choice, toggled }: ListOptions,
 ): readonly ListRow[] {
   const wanted = filter.trim().toLowerCase();
   return groups.flatMap((group): readonly ListRow[] => {
-    const items = wanted === "" ? group.items : group.items.filter((item) => matches(item, wanted));
+    const chosen = choice === "all" ? group.items : group.items.filter(CHOICES[choice]);
+    const items = wanted === "" ? chosen : chosen.filter((item) => matches(item, wanted));
     if (items.length === 0) return [];
     const isOpen = wanted !== "" || group.isFolded === toggled.has(group.key);
     const shown = isOpen ? items.map((item) => ({ row: "change", key: item.key, item }) as const) : [];

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
+import type { Vote } from "../api/types.ts";
 import { go, place, TABS } from "./place.ts";
-import { model } from "./review.ts";
+import { model, say } from "./review.ts";
 import { nextTheme, switchLayout } from "./settings.ts";
 
 /** The question or list above the page. */
@@ -20,6 +21,14 @@ export const KEYS: readonly Key[] = [
     act: (key) => model.value?.step(key === "j" ? 1 : -1),
   },
   { keys: ["n", "p"], does: "next or previous hunk", act: (key) => stepHunk(key === "n" ? 1 : -1) },
+  { keys: ["a"], does: "approve what is selected, or take that back", act: () => sayOfSelected("approved") },
+  { keys: ["x"], does: "reject what is selected, or take that back", act: () => sayOfSelected("rejected") },
+  {
+    keys: ["c"],
+    does: "comment on the change, or on the line that is chosen",
+    act: () => model.value?.askForComment(),
+  },
+  { keys: ["↑", "↓"], does: "choose a line, in the changed lines; a row, in the list", act: () => undefined },
   { keys: ["/"], does: "filter the changes", act: () => focus("#filter") },
   { keys: ["l"], does: "go to the list of changes", act: () => focus(".windowed") },
   { keys: ["d"], does: "go to the changed lines", act: () => focus(".diff-scroll") },
@@ -37,12 +46,18 @@ export const KEYS: readonly Key[] = [
 export function followKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
-    if (dialog.value !== undefined) return;
+    if (document.querySelector("dialog[open]") !== null) return;
     const found = KEYS.find(({ keys }) => keys.includes(event.key));
     if (found === undefined) return;
     event.preventDefault();
     found.act(event.key);
   });
+}
+
+function sayOfSelected(word: Vote): void {
+  const row = model.value?.selectedRow.value;
+  if (model.value === undefined || row === undefined) return;
+  void say(model.value, row.row === "change" ? [row.item] : row.group.items, word);
 }
 
 function isWriting(target: EventTarget | null): boolean {

@@ -1,8 +1,8 @@
 import { batch, computed, signal } from "@preact/signals";
 import { CallError } from "../api/calls.ts";
-import { changesOf, showPlan } from "../api/server.ts";
-import type { Change, Diff, Plan, PlanEvent } from "../api/types.ts";
-import { groupsOf, type Listed, type ListRow, listed, rowsOf } from "./change-list.ts";
+import { type CommentPlace, changesOf, look, reviewOf, showPlan, vote } from "../api/server.ts";
+import type { Change, Comment, Diff, Plan, PlanEvent, Vote } from "../api/types.ts";
+import { type Choice, groupsOf, isSeen, type Listed, type ListRow, listed, rowsOf } from "./change-list.ts";
 
 /** Events after which the changes are others, or may be. */
 const MOVING = new Set([
@@ -24,6 +24,12 @@ export class PlanModel {
   /** The changes moved since the user began to look at them. */
   readonly hasMoved = signal(false);
   readonly filter = signal("");
+  readonly choice = signal<Choice>("all");
+  readonly comments = signal<readonly Comment[]>([]);
+  /** The line that a comment would be on. */
+  readonly line = signal<Pick<CommentPlace, "side" | "line">>({});
+  /** Where the user is about to comment. */
+  readonly commenting = signal<CommentPlace | undefined>(undefined);
   readonly toggled = signal<ReadonlySet<string>>(new Set());
   readonly selected = signal<string | undefined>(undefined);
   /** Counts the events, for views that show what only the server knows. */
@@ -34,7 +40,9 @@ export class PlanModel {
     groupsOf(this.items.value, { selfRunning: this.diff.value?.selfRunning ?? [] }),
   );
   readonly rows = computed(() =>
-    rowsOf(this.groups.value, { filter: this.filter.value, toggled: this.toggled.value }),
+    rowsOf(this.groups.value, {
+      ...{ filter: this.filter.value, choice: this.choice.value, toggled: this.toggled.value },
+    }),
   );
   readonly selectedRow = computed(() => this.rows.value.find(({ key }) => key === this.selected.value));
   /** How many changes the list has of all that there are. */
@@ -46,6 +54,8 @@ export class PlanModel {
     () => !this.isLoading.value && this.changes.value.length === this.total.value,
   );
 
+  /** Votes and looks of this window that the server will tell of. */
+  #own = 0;
   #reading = new AbortController();
   #settle: ReturnType<typeof setTimeout> | undefined;
 
@@ -62,6 +72,7 @@ export class PlanModel {
     try {
       const plan = await showPlan(this.id);
       this.plan.value = plan;
+      await this.readComments();
       if (plan.state === "open") await this.#readChanges(reading.signal);
       else batch(() => this.#take(undefined, []));
       this.failure.value = undefined;
@@ -78,10 +89,45 @@ export class PlanModel {
   /** Something happened to the plan. */
   tell({ event, details }: PlanEvent): void {
     this.moves.value += 1;
+    if (/^comment/.test(event)) void this.readComments();
+    // What this window said itself is shown already.
+    if ((event === "voted" || event === "looked") && this.#own > 0) this.#own -= 1;
+    else if (event === "voted" || event === "looked") this.#later();
     if (!MOVING.has(event)) return;
     // Our own diff is recorded too.
     if (event === "sealed" && details["digest"] === this.diff.value?.digest) return;
     this.#later();
+  }
+
+  async readComments(): Promise<void> {
+    this.comments.value = (await reviewOf(this.id)).comments;
+  }
+
+  /** Says a word on changes. It shows at once, and is taken back here if the server refuses it. */
+  async vote(items: readonly Listed[], word: Vote | "none"): Promise<void> {
+    const changes = items.flatMap(({ changes: all }) => all);
+    const digests = new Set(changes.map(({ digest }) => digest));
+    const before = this.changes.value;
+    this.changes.value = before.map((change) => (digests.has(change.digest) ? voted(change, word) : change));
+    this.#own += 1;
+    try {
+      await vote(this.id, [...digests], word);
+    } catch (thrown) {
+      this.#own -= 1;
+      this.changes.value = before;
+      throw thrown;
+    }
+  }
+
+  /** The user has looked at a change. */
+  async look(item: Listed): Promise<void> {
+    if (isSeen(item)) return;
+    const digests = new Set(item.changes.map(({ digest }) => digest));
+    this.#own += 1;
+    await look(this.id, [...digests]);
+    this.changes.value = this.changes.value.map((change) =>
+      digests.has(change.digest) ? { ...change, seen: true } : change,
+    );
   }
 
   close(): void {
@@ -115,6 +161,14 @@ export class PlanModel {
     this.toggled.value = now;
   }
 
+  /** Begins a comment on the selected change, at the line that is chosen. */
+  askForComment(): void {
+    const row = this.selectedRow.value;
+    if (row?.row !== "change") return;
+    const { resource, path, digest } = row.item.change;
+    this.commenting.value = { resource, path, digest, ...this.line.value };
+  }
+
   select(row: ListRow | Listed): void {
     this.selected.value = row.key;
   }
@@ -140,4 +194,9 @@ export class PlanModel {
     clearTimeout(this.#settle);
     this.#settle = setTimeout(() => void this.load(), SETTLE_MS);
   }
+}
+
+/** A word on a change takes the place of those on its hunks. */
+function voted({ vote: _, hunks: __, ...change }: Change, word: Vote | "none"): Change {
+  return word === "none" ? change : { ...change, vote: word };
 }

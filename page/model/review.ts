@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { events, leave, listPlans, openSession } from "../api/server.ts";
-import type { Plan, PlanEvent, ReviewSession } from "../api/types.ts";
+import type { Plan, PlanEvent, ReviewSession, Vote } from "../api/types.ts";
+import { type Listed, voteOn } from "./change-list.ts";
 import { followAddress, go, place } from "./place.ts";
 import { PlanModel } from "./plan-model.ts";
 
@@ -37,16 +38,25 @@ export async function open(): Promise<void> {
   void follow();
 }
 
-/** Does something for the user, and says so if it fails. */
-export async function attempt(work: () => Promise<string | undefined>): Promise<boolean> {
+/** Does something for the user: says the text that comes of it, or why it failed. */
+export async function attempt(work: () => Promise<unknown>): Promise<boolean> {
   try {
     const text = await work();
-    if (text !== undefined) said.value = { text, isProblem: false };
+    if (typeof text === "string") said.value = { text, isProblem: false };
     return true;
   } catch (thrown) {
     said.value = { text: messageOf(thrown), isProblem: true };
     return false;
   }
+}
+
+/** Says a word on changes, or takes it back if it is said already. */
+export async function say(of: PlanModel, items: readonly Listed[], word: Vote): Promise<void> {
+  const wanted = voteOn(items) === word ? "none" : word;
+  await attempt(async () => {
+    await of.vote(items, wanted);
+    return undefined;
+  });
 }
 
 export function messageOf(thrown: unknown): string {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Group, Listed, ListRow } from "../model/change-list.ts";
-import { nameOf } from "../model/change-list.ts";
+import { CHOICES, type Choice, isSeen, nameOf, voteOn } from "../model/change-list.ts";
 import type { PlanModel } from "../model/plan-model.ts";
 import { amount, counted } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
@@ -27,7 +27,22 @@ export function ChangeListView({ model }: { readonly model: PlanModel }): Compon
             if (event.key === "Escape") event.currentTarget.blur();
           }}
         />
-        <Counts model={model} />
+        <div class="choice">
+          <Counts model={model} />
+          <select
+            aria-label="Which changes the list shows"
+            value={model.choice.value}
+            onChange={(event) => {
+              model.choice.value = event.currentTarget.value as Choice;
+            }}
+          >
+            {Object.keys(CHOICES).map((choice) => (
+              <option key={choice} value={choice}>
+                {choice}
+              </option>
+            ))}
+          </select>
+        </div>
       </div>
       <Windowed
         label="Changed paths"
@@ -62,7 +77,7 @@ function Counts({ model }: { readonly model: PlanModel }): ComponentChildren {
   );
   const [total, read] = [model.total.value, model.changes.value.length];
   const parts = [
-    model.filter.value.trim() === ""
+    model.filter.value.trim() === "" && model.choice.value === "all"
       ? counted(total, "change")
       : `${amount(items)} of ${counted(total, "change")}`,
     ...(read < total ? [`${amount(read)} read so far`] : []),
@@ -75,7 +90,7 @@ function Counts({ model }: { readonly model: PlanModel }): ComponentChildren {
 }
 
 function standsFor({ items }: Group): number {
-  return items.reduce((sum, { stands }) => sum + stands, 0);
+  return items.reduce((sum, { changes }) => sum + changes.length, 0);
 }
 
 function GroupRow({ group, isOpen }: { readonly group: Group; readonly isOpen: boolean }): ComponentChildren {
@@ -87,6 +102,7 @@ function GroupRow({ group, isOpen }: { readonly group: Group; readonly isOpen: b
       <span class="title">
         <Shown text={group.title} />
       </span>
+      <VoteMark vote={voteOn(group.items)} />
       <span class="count">{amount(standsFor(group))}</span>
     </>
   );
@@ -100,7 +116,7 @@ function ChangeRow({ item }: { readonly item: Listed }): ComponentChildren {
       <span class="letter" title={rename === undefined ? operation : "renamed"}>
         {rename === undefined ? LETTERS[operation] : "R"}
       </span>
-      <span class="name">
+      <span class={isSeen(item) ? "name" : "name unseen"}>
         <Shown text={nameOf(item)} />
       </span>
       {warnings.length > 0 && (
@@ -114,6 +130,18 @@ function ChangeRow({ item }: { readonly item: Listed }): ComponentChildren {
           {deletions > 0 && <span class="minus">−{amount(deletions)}</span>}
         </span>
       )}
+      <VoteMark vote={voteOn([item])} />
     </>
+  );
+}
+
+const MARKS = { approved: "✓", rejected: "✗", partly: "±" } as const;
+
+function VoteMark({ vote }: { readonly vote: keyof typeof MARKS | undefined }): ComponentChildren {
+  if (vote === undefined) return null;
+  return (
+    <span class={`vote ${vote}`} role="img" aria-label={vote} title={vote}>
+      {MARKS[vote]}
+    </span>
   );
 }

@@ -50,18 +50,27 @@ const APPROVE: Word = {
 };
 
 const LAND: Word = {
-  title: "Land all of this now?",
-  explanation: "All of it lands, or nothing. It can be taken back afterwards.",
+  title: "Land what is approved, now?",
+  explanation:
+    "Changes that you approved one by one land together, and the others stay in the plan; without such a word, all of it lands. All that lands does, or nothing.",
   button: "Land it",
   act: async (model, what) => {
     close();
     await attempt(async () => {
-      const { attention } = await apply(model.id, what);
+      const { attention } = await apply(model.id, { ...what, ...approvedPart(model) });
       await model.load();
       return attention.length === 0 ? "It has landed." : "It has landed; some of it needs your attention.";
     });
   },
 };
+
+/** The part that lands: what was approved, if some of it was not. */
+function approvedPart(model: PlanModel): { readonly only?: readonly string[] } {
+  const changes = model.changes.value;
+  const approved = changes.filter(({ vote }) => vote === "approved");
+  const isAll = approved.length === changes.length || !changes.some(({ vote }) => vote !== undefined);
+  return isAll ? {} : { only: approved.map(patternOf) };
+}
 
 /** A yes that binds to the digest, with a word for each file that runs by itself. */
 function WordQuestion({ model, title, explanation, button, act }: Word & { readonly model: PlanModel }) {
@@ -138,7 +147,7 @@ function SelfRunningWords({ waiting, allowed, setAllowed }: WordsProps): Compone
 }
 
 /** The pattern that means exactly this path. */
-function patternOf({ resource, path }: SelfRunning): string {
+function patternOf({ resource, path }: Pick<SelfRunning, "resource" | "path">): string {
   return `${resource}:${path.replaceAll(/[\\*?[\]{}!]/g, "\\$&")}`;
 }
 

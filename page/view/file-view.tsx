@@ -1,11 +1,19 @@
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { changeNotes } from "../../src/cli/render/plan/change-notes.ts";
 import type { Change } from "../api/types.ts";
+import { Binary } from "../diff/binary.tsx";
 import { TextDiff } from "../diff/text-diff.tsx";
 import type { Listed } from "../model/change-list.ts";
 import type { PlanModel } from "../model/plan-model.ts";
+import { attempt } from "../model/review.ts";
 import { counted } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
+import { CommentQuestion, Comments } from "./comments.tsx";
+import { Votes } from "./votes.tsx";
+
+/** A change that is shown for so long was looked at. */
+const LOOK_MS = 1000;
 
 /** One change: what it is, what to know about it, and its content. */
 export function FileView({
@@ -16,6 +24,20 @@ export function FileView({
   readonly item: Listed;
 }): ComponentChildren {
   const { change, rename } = item;
+  useEffect(() => {
+    model.line.value = {};
+    const looked = setTimeout(() => void attempt(() => model.look(item)), LOOK_MS);
+    return () => clearTimeout(looked);
+  }, [model, item.key, change.digest]);
+  const comments = model.comments.value.filter(
+    (each) => each.resource === change.resource && each.path === change.path,
+  );
+  const isText = isTextDiff(change) && rename === undefined;
+  // A comment on a line that is not there any more must not vanish.
+  const above = isText
+    ? comments.filter(({ line, digest }) => line === undefined || digest !== change.digest)
+    : comments;
+  const commenting = model.commenting.value;
   return (
     <article class="file" aria-label="The selected change">
       <header>
@@ -44,7 +66,18 @@ export function FileView({
             <Shown text={warning} />
           </p>
         ))}
+        <Votes model={model} items={[item]} what={change.kind} />
+        <Comments model={model} comments={above} />
       </header>
+      {commenting !== undefined && (
+        <CommentQuestion
+          model={model}
+          place={commenting}
+          onClose={() => {
+            model.commenting.value = undefined;
+          }}
+        />
+      )}
       <Content model={model} change={change} isRenamed={rename !== undefined} />
     </article>
   );
@@ -57,7 +90,7 @@ interface ContentProps {
 }
 
 function Content({ model, change, isRenamed }: ContentProps): ComponentChildren {
-  const { kind, statement, binary = false, insertions = 0, deletions = 0 } = change;
+  const { kind, statement, binary = false } = change;
   if (statement !== undefined)
     return (
       <pre class="statement">
@@ -65,8 +98,12 @@ function Content({ model, change, isRenamed }: ContentProps): ComponentChildren 
       </pre>
     );
   if (isRenamed) return <p class="empty">Its content, mode and owner are the same as before.</p>;
-  if (kind === "file" && !binary && insertions + deletions > 0)
-    return <TextDiff plan={model.id} change={change} key={`${change.resource} ${change.path}`} />;
-  if (binary) return <p class="empty">The content is not text.</p>;
+  if (isTextDiff(change))
+    return <TextDiff model={model} change={change} key={`${change.resource} ${change.path}`} />;
+  if (kind === "file" && binary) return <Binary plan={model.id} change={change} />;
   return <p class="empty">The line above says all there is to this change.</p>;
+}
+
+function isTextDiff({ kind, binary = false, insertions = 0, deletions = 0 }: Change): boolean {
+  return kind === "file" && !binary && insertions + deletions > 0;
 }

@@ -10,6 +10,7 @@ import { Checkpoints } from "./checkpoints.tsx";
 import { Decisions } from "./decision.tsx";
 import { FileView } from "./file-view.tsx";
 import { Outside } from "./outside.tsx";
+import { Votes } from "./votes.tsx";
 
 const TITLES: { readonly [tab in Tab]: string } = {
   changes: "Changes",
@@ -52,6 +53,7 @@ function PlanHead({ model, tab }: PlanPageProps): ComponentChildren {
           </span>
         )}
         {plan !== undefined && <span>{counted(plan.resources.length, "resource")}</span>}
+        <Said model={model} />
       </p>
       <nav class="tabs" aria-label="Sides of the plan">
         {TABS.map((each) => (
@@ -66,6 +68,20 @@ function PlanHead({ model, tab }: PlanPageProps): ComponentChildren {
       </nav>
       <Decisions model={model} />
     </div>
+  );
+}
+
+/** How far the review is. */
+function Said({ model }: { readonly model: PlanModel }): ComponentChildren {
+  const changes = model.changes.value;
+  if (changes.length === 0) return null;
+  const count = (word: string | undefined) => amount(changes.filter(({ vote }) => vote === word).length);
+  const unseen = changes.filter(({ seen }) => !seen).length;
+  return (
+    <span>
+      {count("approved")} approved, {count("rejected")} rejected, {count(undefined)} undecided
+      {unseen > 0 && `, ${amount(unseen)} not seen`}
+    </span>
   );
 }
 
@@ -141,6 +157,7 @@ function Selected({ model, row }: { readonly model: PlanModel; readonly row: Lis
           <Shown text={group.title} />
         </h2>
         <p class="facts">{counted(group.items.length, "entry", "entries")}</p>
+        <Votes model={model} items={group.items} what="all of it" />
       </header>
     </article>
   );

@@ -84,7 +84,11 @@ export function makeShowcase(place: Workplace) {
       await page.keyboard.press("2");
     },
     checkpoints: async (page: Page) => await page.keyboard.press("3"),
-    start: async (page: Page) => await page.keyboard.press("g"),
+    start: async (page: Page) => {
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("g");
+      await page.getByRole("heading", { name: "Plans" }).waitFor();
+    },
   };
   return { plan: id as string, select };
 }

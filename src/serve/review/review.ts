@@ -15,9 +15,7 @@ const OF_THE_PAGE: ReadonlySet<string> = new Set([
   "listPlans",
   "showPlan",
   "showLog",
-  "diffPlan",
   "patchPlan",
-  "readFile",
   "listScratch",
   "patchScratch",
   "saveCheckpoint",
@@ -27,6 +25,14 @@ const OF_THE_PAGE: ReadonlySet<string> = new Set([
   "undoPlan",
   "showApproval",
   "followEvents",
+  "showReview",
+  "reviewChanges",
+  "readChange",
+  "voteOnChanges",
+  "lookAtChanges",
+  "commentOnPlan",
+  "editComment",
+  "removeComment",
 ]);
 
 export interface ReviewOptions {

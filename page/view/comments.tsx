@@ -1,0 +1,89 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { type CommentPlace, comment, removeComment, settle } from "../api/server.ts";
+import type { Comment } from "../api/types.ts";
+import type { PlanModel } from "../model/plan-model.ts";
+import { attempt } from "../model/review.ts";
+import { ago } from "../text/amounts.ts";
+import { Shown } from "../text/shown.tsx";
+import { Dialog } from "./dialogs.tsx";
+
+/** Comments, each with what can be done about it. */
+export function Comments({
+  model,
+  comments,
+}: {
+  readonly model: PlanModel;
+  readonly comments: readonly Comment[];
+}) {
+  const act = (work: () => Promise<void>) =>
+    void attempt(async () => {
+      await work();
+      await model.readComments();
+      return undefined;
+    });
+  return comments.map((each) => (
+    <div class={`comment ${each.resolved === undefined ? "" : "settled"}`} key={each.id}>
+      <p class="comment-text">
+        {each.text.split("\n").map((line, at) => (
+          <span class="comment-line" key={at}>
+            <Shown text={line} />
+          </span>
+        ))}
+      </p>
+      <p class="comment-facts">
+        <Shown text={each.actor} /> <time dateTime={each.at}>{ago(each.at)}</time>
+        {each.resolved !== undefined && " · settled"}
+        <button type="button" onClick={() => act(() => settle(model.id, each))}>
+          {each.resolved === undefined ? "Settle" : "Open again"}
+        </button>
+        <button type="button" onClick={() => act(() => removeComment(model.id, each))}>
+          Remove
+        </button>
+      </p>
+    </div>
+  ));
+}
+
+interface QuestionProps {
+  readonly model: PlanModel;
+  readonly place: CommentPlace;
+  readonly onClose: () => void;
+}
+
+/** Asks for a comment on a line or a change. */
+export function CommentQuestion({ model, place, onClose }: QuestionProps): ComponentChildren {
+  const [text, setText] = useState("");
+  const send = async () => {
+    const isDone = await attempt(async () => {
+      await comment(model.id, place, text);
+      await model.readComments();
+      return undefined;
+    });
+    if (isDone) onClose();
+  };
+  return (
+    <Dialog
+      title={place.line === undefined ? "Comment on the change" : `Comment on line ${place.line}`}
+      onClose={onClose}
+    >
+      <textarea
+        rows={5}
+        aria-label="Comment"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && event.ctrlKey && text.trim() !== "") void send();
+        }}
+      />
+      <p class="actions">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="button" class="primary" disabled={text.trim() === ""} onClick={() => void send()}>
+          Comment
+        </button>
+      </p>
+    </Dialog>
+  );
+}

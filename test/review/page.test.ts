@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser, Page } from "playwright-core";
+import { Workplace } from "../end-to-end/workplace.ts";
+import { NO_BROWSER, Reviewed, startBrowser } from "./browser.ts";
+import { makeShowcase } from "./showcase.ts";
+
+/** A plan over a folder, and where its sandbox is. */
+function planOver(place: Workplace, files: { readonly [path: string]: string }): string {
+  place.done("plan", "create", "-r", place.folder("shop", files), "--name", "work");
+  return place.done("plan", "path", "work").trim();
+}
+
+async function violations(page: Page): Promise<readonly string[]> {
+  // Otherwise it opens a window of its own, which the policy of the page keeps apart from it.
+  const found = await new AxeBuilder({ page }).setLegacyMode().analyze();
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+const ONE_PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+describe("the page of a review", { skip: NO_BROWSER }, () => {
+  let browser: Browser;
+  before(async () => {
+    browser = await startBrowser();
+  });
+  after(async () => await browser.close());
+
+  it("is readable for everybody: no rule of axe is broken, light, dark and narrow", async () => {
+    using place = new Workplace();
+    const { plan, select } = makeShowcase(place);
+    await using reviewed = await Reviewed.start(browser, place, [plan], { colorScheme: "light" });
+    const page = await reviewed.open();
+    for (const view of ["plan", "approve", "start"] as const) {
+      await select[view](page);
+      assert.deepEqual(await violations(page), [], `${view}, light`);
+    }
+    await page.goBack();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await select.plan(page);
+    assert.deepEqual(await violations(page), [], "dark");
+    await page.setViewportSize({ width: 390, height: 780 });
+    assert.deepEqual(await violations(page), [], "narrow");
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0);
+    assert.deepEqual(reviewed.complaints, []);
+  });
+
+  it("takes names, contents and messages as text: nothing runs, leaves the page or fakes a line of it", async () => {
+    using place = new Workplace();
+    const at = planOver(place, { "a.txt": "one\n" });
+    const script = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
+    const names = ["<img src=x onerror=window.broken=1>.txt", "back\u202etxt.exe", "zero\u200bwidth.js"];
+    for (const name of names) writeFileSync(join(at, name), `${script}\n\u202edrow\u202c \u200b\n`);
+    writeFileSync(join(at, "a.txt"), "@@ -1,1 +1,1 @@\n+faked\n<b>bold</b>\n\u001b[31mred\n");
+    writeFileSync(Buffer.from(`${at}/\xff\xfe.bin`, "latin1"), Buffer.from([0, 1, 2, 0xff]));
+    await using reviewed = await Reviewed.start(browser, place, ["work"]);
+    const page = await reviewed.open();
+    const tree = page.getByRole("tree");
+    await tree.getByText("back\\u202etxt.exe").waitFor();
+    await tree.getByText("zero\\u200bwidth.js").waitFor();
+    await tree.getByText("\\xff\\xfe.bin").click();
+    await page.getByText("00 01 02 ff").waitFor();
+    for (const shown of ["<img src=x onerror=window.broken=1>.txt", "back\\u202etxt.exe"]) {
+      await tree.getByText(shown).click();
+      await page.locator(".diff").getByText('onerror="window.broken=1"').waitFor();
+      assert.equal(await page.locator(".diff .escape").first().textContent(), "\\u202e");
+    }
+    await tree.getByText("a.txt", { exact: true }).click();
+    await page.getByRole("heading", { name: "a.txt" }).waitFor();
+    await page.locator("tr, td").getByText("@@ -1,1 +1,1 @@").waitFor();
+    const added = await page.locator("td.added.text code").allTextContents();
+    assert.deepEqual(added, ["@@ -1,1 +1,1 @@", "+faked", "<b>bold</b>", "\\u001b[31mred"]);
+    assert.equal(await page.locator("img, main script, b").count(), 0);
+    assert.equal(await page.evaluate("window.broken"), undefined);
+    await page.getByRole("button", { name: "Ask for changes" }).click();
+    await page.getByRole("textbox").fill(script);
+    await page.keyboard.press("Control+Enter");
+    const { stdout } = await reviewed.ended;
+    assert.ok(stdout.includes(script));
+    assert.deepEqual(reviewed.complaints, []);
+  });
+
+  it("keeps words on files and folders and comments on lines with the plan, in two windows and for the agent", async () => {
+    using place = new Workplace();
+    const at = planOver(place, { "a.txt": "one\ntwo\n", "b.txt": "b\n" });
+    writeFileSync(join(at, "a.txt"), "one\nTWO\n");
+    writeFileSync(join(at, "b.txt"), "B\n");
+    writeFileSync(join(at, "dot.png"), ONE_PIXEL);
+    await using reviewed = await Reviewed.start(browser, place, ["work"]);
+    const page = await reviewed.open();
+    await page.getByRole("heading", { name: "a.txt" }).waitFor();
+    const second = await reviewed.context.newPage();
+    await second.goto(reviewed.origin);
+    await second.getByRole("heading", { name: "a.txt" }).waitFor();
+    await page.keyboard.press("a");
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    for (const window of [page, second]) {
+      await window.getByRole("treeitem", { name: /a\.txt.*approved/ }).waitFor();
+      await window.getByRole("treeitem", { name: /b\.txt.*rejected/ }).waitFor();
+    }
+    await page.keyboard.press("k");
+    await page.locator(".diff tr[data-line]").first().waitFor();
+    await page.keyboard.press("d");
+    for (const key of ["ArrowDown", "ArrowDown", "c"]) await page.keyboard.press(key);
+    await page.getByRole("dialog", { name: "Comment on line 2" }).waitFor();
+    await page.keyboard.type("Why in capitals?");
+    await page.keyboard.press("Control+Enter");
+    for (const window of [page, second])
+      await window.locator(".diff").getByText("Why in capitals?").waitFor();
+    await page.getByRole("treeitem", { name: /dot\.png/ }).click();
+    await page.getByRole("img", { name: "after the change" }).waitFor();
+    await page.reload();
+    await page.getByRole("treeitem", { name: /a\.txt.*approved/ }).waitFor();
+    await page.locator(".diff").getByText("Why in capitals?").waitFor();
+    writeFileSync(join(at, "a.txt"), "one\nThree\n");
+    place.done("plan", "diff", "work");
+    await page.getByText("The changes have moved").waitFor();
+    assert.equal(
+      await page.getByRole("treeitem", { name: /a\.txt.*approved/ }).count(),
+      0,
+      "its word is void",
+    );
+    await page.getByText("Why in capitals?").waitFor();
+    await page.keyboard.press("a");
+    await page.getByRole("treeitem", { name: /a\.txt.*approved/ }).waitFor();
+    await page.keyboard.press("L");
+    await page.getByRole("dialog").getByRole("button", { name: "Land it" }).click();
+    await page.getByText("It has landed.").waitFor();
+    assert.deepEqual(place.tree("shop"), { "a.txt": "one\nThree\n", "b.txt": "b\n" });
+    await page.getByRole("treeitem", { name: /b\.txt.*rejected/ }).waitFor();
+    assert.deepEqual(reviewed.complaints, []);
+    await page.keyboard.press("R");
+    await page.getByRole("textbox").fill("See the comments.");
+    await page.keyboard.press("Control+Enter");
+    const { stdout, status } = await reviewed.ended;
+    assert.equal(status, 1);
+    assert.equal(stdout, "Changes asked for work:\nSee the comments.\nshop/a.txt:2: Why in capitals?\n");
+  });
+});

@@ -6,6 +6,7 @@ import { home } from "./places.ts";
 const PARTS = [
   "bin",
   "docs",
+  "page",
   "schema",
   "scripts",
   "src",

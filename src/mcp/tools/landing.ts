@@ -1,9 +1,17 @@
 import { z } from "zod";
 import type { Approval } from "../../plans/plan-views.ts";
+import type { ReviewComment } from "../../plans/review/review-views.ts";
 import { planArgument, statsShape } from "../shapes.ts";
 import { tool } from "../tool.ts";
 
 const STATUSES = ["waiting", "approved", "void"] as const;
+
+const MOST_COMMENTS = 50;
+const WORK_ON = "A person asked for changes: make them, then ask for a review again.";
+
+function commentOf({ resource, path, side, line, text, actor }: ReviewComment) {
+  return { resource, path, side, line, text, by: actor };
+}
 
 function statusOf(approval: Approval | undefined, digest: string): (typeof STATUSES)[number] {
   if (approval === undefined) return "waiting";
@@ -27,6 +35,22 @@ export const planRequestReview = tool({
       .enum(STATUSES)
       .describe("void: it was approved, and changed since. Only an approval of this digest counts."),
     approvedBy: z.string().optional(),
+    changesAsked: z
+      .object({ by: z.string(), message: z.string().optional(), isOfThis: z.boolean() })
+      .optional()
+      .describe("The last verdict, if a person asked for changes. isOfThis: nothing changed since."),
+    comments: z
+      .array(
+        z.object({
+          resource: z.string().optional(),
+          path: z.string().optional(),
+          side: z.string().optional(),
+          line: z.number().optional(),
+          text: z.string(),
+          by: z.string(),
+        }),
+      )
+      .describe("What persons said about the changes, and is not settled; the last 50."),
     next: z.string().describe("What has to be done now, and by whom."),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -34,12 +58,21 @@ export const planRequestReview = tool({
     const { planId, digest, stats, approval } = await services.plans.requestReview(await planOf(plan), {
       ...(message !== undefined && { message }),
     });
+    const { verdict, comments } = await (await services.reviews()).show(planId);
+    const open = comments.filter(({ resolved, via }) => resolved === undefined && via !== "program");
     const status = statusOf(approval, digest);
     const next =
       status === "approved"
         ? "It is approved: call plan_apply."
         : `A person has to look at it and approve it, at a terminal: drydock approve ${planId}`;
-    return { planId, digest, stats, status, approvedBy: approval?.actor, next };
+    return {
+      ...{ planId, digest, stats, status, approvedBy: approval?.actor },
+      ...(verdict?.verdict === "changes asked" && {
+        changesAsked: { by: verdict.actor, message: verdict.message, isOfThis: verdict.digest === digest },
+      }),
+      comments: open.slice(-MOST_COMMENTS).map(commentOf),
+      next: verdict?.verdict === "changes asked" && verdict.digest === digest ? WORK_ON : next,
+    };
   },
 });
 

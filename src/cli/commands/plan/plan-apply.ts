@@ -10,8 +10,8 @@ import { reportApply } from "../../render/plan/apply-outcome.ts";
 
 /**
  * `drydock plan apply [PLAN] [-m MESSAGE] [--squash] [--only [RESOURCE:]PATTERN…]
- * [--allow [RESOURCE:]PATTERN]… [--digest D] [--approved] [--update] [--check COMMAND]… [--no-checks]
- * [--dry-run] [--allow-irreversible] [--after-restart]`
+ * [--allow [RESOURCE:]PATTERN]… [--digest D] [--approved] [--approved-part] [--update] [--check COMMAND]…
+ * [--no-checks] [--dry-run] [--allow-irreversible] [--after-restart]`
  */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
@@ -23,6 +23,7 @@ export function define(command: Command, context: CommandContext): void {
     )
     .option("--digest <digest>", "land only exactly what 'plan diff' showed with this digest")
     .option("--approved", "land only exactly what was approved ('drydock approve')")
+    .option("--approved-part", "land exactly the changes and hunks that votes approve; the rest stays")
     .option("--update", "first bring what others changed meanwhile into the plan, as 'plan update' does")
     .option(
       "--check <command>",
@@ -36,13 +37,14 @@ export function define(command: Command, context: CommandContext): void {
   addAllowOption(command).action(async (plan: string | undefined, options: ApplyOptions) => {
     const { message, squash = false, digest, only, allow, approved = false, dryRun = false } = options;
     const { check, checks = true, allowIrreversible = false, afterRestart = false, update = false } = options;
+    const { approvedPart = false } = options;
     const result = await apply(context, plan, {
       ...(message === undefined ? {} : { message }),
       ...(digest === undefined ? {} : { digest }),
       ...(only === undefined ? {} : { only: only.map(unescapePath) }),
       ...(allow === undefined ? {} : { allow }),
       ...(check === undefined ? {} : { check }),
-      ...{ checks, squash, approved, dryRun, allowIrreversible, afterRestart, update },
+      ...{ checks, squash, approved, approvedPart, dryRun, allowIrreversible, afterRestart, update },
     });
     reportApply(context, result, () => applyLines(result, dryRun));
   });

@@ -13,19 +13,24 @@ import { version } from "../version.ts";
 interface ReviewCommandOptions {
   /** False only if the user says so. */
   readonly open?: boolean;
+  /** At the terminal, without a browser. */
+  readonly tty?: boolean;
 }
 
 /** Programs rely on these numbers. */
 const EXITS = { approved: 0, "changes asked": 1, closed: 2 } as const;
 
-/** `drydock review [PLAN] [--no-open]` */
+/** `drydock review [PLAN] [--no-open] [--tty]` */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .option("--no-open", "only print the address of the page")
+    .option("--tty", "review here at the terminal, change by change and hunk by hunk")
     .action(async (plan: string | undefined, options: ReviewCommandOptions) => {
-      const verdict = await openToChange(context, plan, (services, signal) =>
-        review(context, plan, { ...options, services, signal }),
-      );
+      const verdict = await openToChange(context, plan, async (services, signal) => {
+        if (options.tty !== true) return await review(context, plan, { ...options, services, signal });
+        const { TerminalReview } = await import("./review-at-terminal.ts");
+        return await TerminalReview.run(context, services, plan);
+      });
       context.exitWith(EXITS[verdict.verdict]);
       context.result(verdict, () => verdictLines(verdict));
     });

@@ -177,6 +177,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     () => import("./commands/serve/mcp.ts"),
   ),
   command(
+    "acp",
+    "run an agent inside that an editor talks to (Agent Client Protocol)",
+    () => import("./commands/agent/acp.ts"),
+  ),
+  command(
     "hook",
     "take an event of an agent's hooks on standard input",
     () => import("./commands/agent/hook.ts"),

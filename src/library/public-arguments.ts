@@ -308,6 +308,7 @@ const drydockMethods: CheckedMethods<Drydock> = {
         allow: optional(list(text)),
         message: optional(text),
         squash: optional(truth),
+        talk: optional(callback<NonNullable<RunRequest["talk"]>>()),
         decide: decider,
         onKept: optional(callback<NonNullable<RunRequest["onKept"]>>()),
       }),

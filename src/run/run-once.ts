@@ -2,9 +2,10 @@ import type { LimitName } from "../core/values/limits.ts";
 import type { ApplyOptions, ApplyResult, CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
 import type { Plans } from "../plans/plans.ts";
 import { leavesWork, type OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
-import type { ExecRequest, RunningCommand } from "./exec.ts";
+import type { ExecRequest, ExecResult, RunningCommand } from "./exec.ts";
 import { startAhead } from "./launch/launcher.ts";
 import type { Runs } from "./runs.ts";
+import { type SpawnedCommand, spawn } from "./spawn.ts";
 
 /** What to do with the changes of a command. */
 export type RunDecision = "apply" | "keep" | "discard" | { readonly apply: RunApplyOptions };
@@ -17,6 +18,11 @@ export interface RunRequest extends ExecRequest, Pick<ApplyOptions, "message" | 
   readonly plan: CreatePlanOptions;
   /** Changes that may land although tools run them by themselves, as in `ApplyOptions`. */
   readonly allow?: readonly string[];
+  /**
+   * Talks to the command by pipes until its output ends. Default: the command has the streams of this
+   * process.
+   */
+  readonly talk?: (command: SpawnedCommand) => Promise<void>;
   /** Called when the command has ended and changed something, if only outside of the plan and no cache. */
   readonly decide: (finding: RunFinding) => Promise<RunDecision>;
   /** Called with the plan that holds the command's work, if something fails after the command has started. */
@@ -53,9 +59,12 @@ export interface RunOutcome {
  * the plan if the command could not start or changed nothing, outside of the plan neither, but for caches.
  */
 export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Promise<RunOutcome> {
-  const { plan: options, decide, onKept, allow = [], message, squash, ...command } = request;
+  const { plan: options, decide, onKept, talk, allow = [], message, squash, ...command } = request;
   const how = { ...(message !== undefined && { message }), ...(squash === true && { squash }) };
-  using _ = startAhead({ network: command.network !== false, stdout: command.stdout ?? "inherit" });
+  using _ =
+    talk === undefined
+      ? startAhead({ network: command.network !== false, stdout: command.stdout ?? "inherit" })
+      : undefined;
   const { id: planId } = await plans.create({ ...options, withoutPaths: true });
   let isUp = false;
   const onStart = (running: RunningCommand): void => {
@@ -64,7 +73,8 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
   };
   try {
     // A checkpoint before the only command would save a plan without work.
-    const ended = await runs.exec(planId, { ...command, checkpoint: false, onStart });
+    const exec = { ...command, checkpoint: false, onStart };
+    const ended = talk === undefined ? await runs.exec(planId, exec) : await talked(runs, planId, exec, talk);
     isUp = true;
     return await carryOutDecision(plans, planId, ended, { decide, allow, how });
   } catch (thrown) {
@@ -73,6 +83,17 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
     else await plans.cancel(planId);
     throw thrown;
   }
+}
+
+async function talked(
+  runs: Runs,
+  planId: string,
+  request: ExecRequest,
+  talk: NonNullable<RunRequest["talk"]>,
+): Promise<ExecResult> {
+  await using command = await spawn(runs, planId, request);
+  await talk(command);
+  return await command.wait();
 }
 
 async function carryOutDecision(

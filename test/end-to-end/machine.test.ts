@@ -40,6 +40,7 @@ describe("what the command line says of itself and the machine", () => {
       "doctor",
       "serve",
       "mcp",
+      "acp",
       "hook",
       "init",
       "trust",

@@ -3,7 +3,7 @@ import { UsageError } from "../../../core/errors/errors.ts";
 import { baseName, displayPath } from "../../../core/paths/byte-path.ts";
 import type { PlanLabels } from "../../../core/plan.ts";
 import type { ResourceRequest } from "../../../plans/plan-views.ts";
-import type { RunFinding, RunOutcome } from "../../../run/run-once.ts";
+import type { RunFinding, RunOutcome, RunRequest } from "../../../run/run-once.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { EXIT } from "../../exit-codes.ts";
 import { openToChange } from "../../open-for-command.ts";
@@ -77,11 +77,15 @@ function currentFolder(cwd: string, home: string | undefined): ResourceRequest {
   };
 }
 
-/** Makes a plan, runs a command inside, and lands, keeps or throws away its changes. */
+/**
+ * Makes a plan, runs a command inside, and lands, keeps or throws away its changes. With `talk` the command's
+ * streams are that function's.
+ */
 export async function runInPlan(
   context: CommandContext,
   inner: readonly string[],
   options: RunOptions,
+  talk?: RunRequest["talk"],
 ): Promise<void> {
   const { resource: given, name, label: labels, allow, allowIrreversible = false } = options;
   const { message, squash = false } = options;
@@ -93,7 +97,7 @@ export async function runInPlan(
       : resourceRequests(given, context.cwd);
   const resources = [...first, ...resourceRequests(options.add ?? [], context.cwd)];
   const request = commandRequest(context, options);
-  using _ = await startLauncher(context, request);
+  using _ = talk === undefined ? await startLauncher(context, request) : undefined;
   await openToChange(context, undefined, async (drydock, signal, interruption) => {
     const atCommand = new DisposableStack();
     const outcome = await drydock.run({
@@ -109,6 +113,7 @@ export async function runInPlan(
       ...(message !== undefined && { message }),
       squash,
       ...request,
+      ...(talk !== undefined && { talk }),
       onStart: (running) => {
         atCommand.use(new RunningSignals(interruption)).passTo(running);
         // A signal came while the command started.

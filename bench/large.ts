@@ -32,7 +32,7 @@ const MOST_MEGABYTES = 150;
 const BEYOND_RENAMES =
   "a second rename, a lease, a line of the manifest and four more looks for each file, and a process of Node";
 const BEYOND_BARE_NODE =
-  "Drydock itself (25 MB), the folders of the baseline (1.5 MB for each 1,000), up to 100,000 entries in which renames are looked for, and garbage that waits, more on a busy machine";
+  "Drydock itself (about 20 MB), the folders of the baseline, up to 100,000 entries in which renames are looked for, and garbage that waits, more on a busy machine";
 const DRYDOCK = join(import.meta.dirname, "../bin/drydock");
 const REPORT_PEAK = join(import.meta.dirname, "report-peak.cjs");
 

@@ -11,7 +11,8 @@ import { home, withPrivateMounts } from "./places.ts";
  *
  * `run` needs two Nodes: its own, and the launcher's, which becomes the command. The last row compares it
  * with its floor, these two alone: a Node that starts another one in namespaces, which becomes `true`. Where
- * the time goes, as root, in ms where a bare start takes 42, with the state in memory:
+ * the time goes, as root, with the state in memory; estimated from traces and profiles on a busy machine,
+ * scaled to a bare start of 42 ms:
  *
  * | ms | part |
  * |---|---|
@@ -24,8 +25,8 @@ import { home, withPrivateMounts } from "./places.ts";
  * | 25 | unmounting, comparing, cancelling, closing the store; the kernel frees the memory |
  *
  * On a disk come 7 flushes: 3 durable commits while the plan is made and 1 at its end, the folder of the new
- * log, and 2 to close the database. 4 of the 7 are there because the last connection that closes merges
- * the log of SQLite and removes it.
+ * log, and 2 to close the database. 4 of the 7 seem to be there because the last connection that closes
+ * merges the log of SQLite and removes it; nobody has tried without.
  *
  * So 3.5 is not reached as long as two Nodes start and the second waits for the plan of the first. In
  * two runs of all of them by turns, 0.1.0 took 5.1 and 5.3 times a bare start where this took 4.3 and 4.6.

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { program, Workplace } from "../end-to-end/workplace.ts";
 import { projectRoot } from "../project/project-copy.ts";
+import { IS_LONG } from "../support/long-form.ts";
+import { NpmTool } from "./npm-tool.ts";
 
 const PLUGIN = "integrations/claude-code";
+const notLong = IS_LONG ? false : "it installs 355 MB; the long form does";
 
 // biome-ignore lint/suspicious/noExplicitAny: what comes out is what the tests look at
 function json(path: string): any {
@@ -32,5 +36,21 @@ describe("the plugin of Claude Code", () => {
       assert.deepEqual(hooks, [{ type: "command", command: "drydock hook || exit 1", timeout }], event);
     }
     assert.equal(events.length, known.match(/^ {2}\w+: \w+,$/gm)?.length);
+  });
+
+  it("satisfies Claude Code itself, which then reaches the MCP server", { skip: notLong }, async () => {
+    const name = "@anthropic-ai/claude-code";
+    using claude = new NpmTool(name, "2.1.326", `${name}-linux-x64/claude`);
+    using place = new Workplace();
+    place.folder("bin", {});
+    symlinkSync(program, join(place.path, "bin/drydock"));
+    const env = { ...place.environment, PATH: `${join(place.path, "bin")}:${process.env["PATH"]}` };
+    for (const path of [PLUGIN, ".", "skills"]) {
+      const checked = await claude.run(["plugin", "validate", "--strict", path], { cwd: projectRoot, env });
+      assert.equal(checked.status, 0, `${path}: ${checked.stdout}${checked.stderr}`);
+    }
+    await claude.run(["mcp", "add", "drydock", "--", "drydock", "mcp"], { cwd: place.path, env });
+    const { stdout } = await claude.run(["mcp", "list"], { cwd: place.path, env });
+    assert.match(stdout, /^drydock: drydock mcp - .*Connected$/m);
   });
 });

@@ -167,6 +167,20 @@ describe("the operations of 'drydock serve'", () => {
       }),
     );
     assert.equal(grown.resources.length, 2);
+    const put = { params: { path: { plan: "two" }, query: { resource: "app", path: "prices.txt" } } };
+    await must(
+      client.PUT("/v1/plans/{plan}/file", { ...put, body: "12\n", bodySerializer: (body) => String(body) }),
+    );
+    place.write("app/prices.txt", "13\n");
+    const updated = await must(client.POST("/v1/plans/{plan}/update", { params: inPlan("two") }));
+    assert.deepEqual(updated.marked, [{ resource: "app", path: "prices.txt" }]);
+    const resolved = await must(
+      client.POST("/v1/plans/{plan}/resolve", {
+        params: inPlan("two"),
+        body: { resource: "app", path: "prices.txt", how: "keep-both" },
+      }),
+    );
+    assert.equal(resolved.beside, "prices.txt~two");
     await must(client.POST("/v1/plans/{plan}/rollback", { params: inPlan("two") }));
     assert.equal(
       (await must(client.POST("/v1/plans/{plan}/cancel", { params: inPlan("two") }))).state,

@@ -76,7 +76,8 @@ export async function tokensOf(
 
 /** A theme of variables gives names instead of colours; the style sheet has the colours. */
 function classOf(colour: string): string {
-  return /^var\(--shiki-token-([a-z-]+)\)$/.exec(colour)?.[1] ?? "";
+  const name = /^var\(--shiki-token-([a-z-]+)\)$/.exec(colour)?.[1];
+  return name === undefined ? "" : `t-${name}`;
 }
 
 let made: Promise<HighlighterCore> | undefined;

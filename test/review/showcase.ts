@@ -72,7 +72,7 @@ export function makeShowcase(place: Workplace) {
   const select = {
     plan: async (page: Page) => {
       await page.getByRole("treeitem", { name: /prices\.ts/ }).click();
-      await page.locator(".diff .function").first().waitFor();
+      await page.locator(".diff .t-function").first().waitFor();
     },
     keys: async (page: Page) => await page.keyboard.press("?"),
     approve: async (page: Page) => {

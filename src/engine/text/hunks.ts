@@ -26,7 +26,7 @@ const ID_LENGTH = 16;
 
 /** The hunks between two texts. A side that does not exist is undefined. */
 export function hunksBetween(before: Uint8Array | undefined, after: Uint8Array | undefined): readonly Hunk[] {
-  return found(linesOf(before), linesOf(after));
+  return found(linesOf(before), linesOf(after)).map(({ edits: _, ...hunk }) => hunk);
 }
 
 /**

@@ -40,10 +40,13 @@ export async function approvedPart(
     });
   const isWhole = chosen.length === changes.length && chosen.every(({ hunks }) => hunks === undefined);
   const landing = chosen.map(({ change }) => change);
-  if (isWhole) return { landing, chosen: [], whole: digestOf(changes) };
-  assertNoObjects(landing);
-  const byResource = Map.groupBy(chosen, ({ change }) => change.resource);
-  return { landing, chosen: [...byResource].map(([resource, some]) => chosenOf(resource, some)) };
+  if (!isWhole) assertNoObjects(landing);
+  const byResource = [...Map.groupBy(chosen, ({ change }) => change.resource)];
+  return {
+    landing,
+    chosen: byResource.map(([resource, some]) => chosenOf(resource, some)),
+    ...(isWhole && { whole: digestOf(changes) }),
+  };
 }
 
 async function approvedOf(

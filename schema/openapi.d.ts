@@ -1051,6 +1051,14 @@ export interface components {
                 why: string;
                 needsWord: boolean;
             }[];
+            /** @description For an applied plan: these changes have landed. */
+            landed?: {
+                at: string;
+                unlisted: {
+                    resource: string;
+                    changes: number;
+                }[];
+            };
             /** @description The cursor of the next page; absent on the last one. */
             next?: string;
         };
@@ -1188,6 +1196,14 @@ export interface components {
                 why: string;
                 needsWord: boolean;
             }[];
+            /** @description For an applied plan: these changes have landed. */
+            landed?: {
+                at: string;
+                unlisted: {
+                    resource: string;
+                    changes: number;
+                }[];
+            };
             /** @description The cursor of the next page; absent on the last one. */
             next?: string;
             votes: {

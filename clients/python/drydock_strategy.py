@@ -64,6 +64,8 @@ _METHODS = {
     "probe": "probe",
     "ways": "ways",
     "discardUndo": "discard_undo",
+    "landed": "landed",
+    "readLanded": "read_landed",
 }
 
 

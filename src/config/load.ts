@@ -135,8 +135,11 @@ function sandboxFrom(config: ConfigValues, folder: string, placeOf: PlaceOf): Sa
     allowSelfRunning: values.allow_self_running,
     checkpoint: { autoCreateOn: values.checkpoint.auto_create_on, keep: values.checkpoint.keep },
     undo: { keepMilliseconds: parseDuration(values.undo.keep) },
-    closedPlans: { keepMilliseconds: parseDuration(values.closed_plans.keep) },
     merge: { keepBytes: parseSize(values.merge.keep) },
+    closedPlans: {
+      keepMilliseconds: parseDuration(values.closed_plans.keep),
+      mostChanges: values.closed_plans.most_changes,
+    },
     git: {
       fastForward: values.git.fast_forward,
       runHooks: values.git.run_hooks,

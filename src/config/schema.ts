@@ -111,6 +111,13 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
         .describe(
           "How long a plan that is over stays known, with its history, once it can't be undone any more: a number and d, h, m or s.",
         ),
+      most_changes: z
+        .int("must be a whole number")
+        .min(0, "must be at least 0")
+        .default(defaults.closedPlans.mostChanges)
+        .describe(
+          "How many changes of a landing stay listed once it can't be undone any more; of the rest, the number.",
+        ),
     }).describe("Plans that are over."),
     merge: section({
       keep: z

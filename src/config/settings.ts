@@ -1,9 +1,9 @@
-import { DEFAULT_MERGE_POLICY, type MergePolicy } from "../core/values/merge.ts";
 import type { PlainData } from "../core/resource/resource.ts";
 import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy-policies.ts";
 import type { Check } from "../core/values/checks.ts";
 import type { Limits } from "../core/values/limits.ts";
+import { DEFAULT_MERGE_POLICY, type MergePolicy } from "../core/values/merge.ts";
 
 /**
  * The settings of drydock.yaml as the rest of Drydock sees them, with all defaults. The schema, the JSON
@@ -56,6 +56,8 @@ export interface SandboxSettings extends LandingPolicy {
   readonly closedPlans: {
     /** How long plans that are over stay known, with their history. */
     readonly keepMilliseconds: number;
+    /** How many changes of a landing stay listed once it can't be undone. */
+    readonly mostChanges: number;
   };
   readonly merge: MergePolicy;
   readonly git: GitPolicy;
@@ -128,8 +130,8 @@ export const DEFAULT_SETTINGS: Settings = {
     allowSelfRunning: [],
     checkpoint: { autoCreateOn: ["exec"], keep: 20 },
     undo: { keepMilliseconds: 7 * 86_400_000 },
-    closedPlans: { keepMilliseconds: 90 * 86_400_000 },
     merge: DEFAULT_MERGE_POLICY,
+    closedPlans: { keepMilliseconds: 90 * 86_400_000, mostChanges: 10_000 },
     git: { fastForward: false, runHooks: false, limitMilliseconds: 60_000 },
     transaction: { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 },
     limits: {},

@@ -40,6 +40,10 @@ export interface ChangeFacts {
   readonly xattrs?: string;
 }
 
+/** The two sides of a change. */
+export const CHANGE_SIDES = ["before", "after"] as const;
+export type ChangeSide = (typeof CHANGE_SIDES)[number];
+
 /** One difference between a sandbox and its original. */
 export interface Change {
   /** Relative to the resource; the root is ".". Bytes as in byte-path.ts. */

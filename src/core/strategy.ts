@@ -1,5 +1,5 @@
 import type { OnePhaseCapabilities, TwoPhaseCapabilities } from "./capabilities.ts";
-import type { Change, DiffView, TakeChange } from "./change.ts";
+import type { Change, ChangeSide, DiffView, TakeChange } from "./change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "./checkpoint.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
@@ -145,6 +145,26 @@ export interface SandboxMethods<Metadata extends PlainRecord, Prepared extends P
     prepared: PreparedCommit<Prepared>,
   ): Promise<void>;
 
+  /**
+   * Everything that this landed transaction changed, in path order, told from what an undo would need.
+   * Without this method only the number of changes is known.
+   */
+  landed?(
+    ref: SandboxRef<Metadata>,
+    transaction: Transaction<Prepared>,
+    prepared: PreparedCommit<Prepared>,
+  ): Promise<readonly Change[]>;
+
+  /**
+   * The content of one file before a landed transaction, or after it; undefined if there was none, or it is
+   * gone: another writer may have changed the file since.
+   */
+  readLanded?(
+    ref: SandboxRef<Metadata>,
+    path: string,
+    landed: LandedSide<Prepared>,
+  ): Promise<Uint8Array | undefined>;
+
   /** Environment variables that a command inside the sandbox needs. */
   environment?(ref: SandboxRef<Metadata>): Promise<{ readonly [name: string]: string }>;
 
@@ -273,6 +293,13 @@ export interface Attention {
   readonly message: string;
   /** Where the other writer's version is kept. */
   readonly keptAt?: string;
+}
+
+/** One side of what a transaction landed. */
+export interface LandedSide<Prepared extends PlainRecord = PlainRecord> {
+  readonly transaction: Transaction<Prepared>;
+  readonly prepared: PreparedCommit<Prepared>;
+  readonly side: ChangeSide;
 }
 
 /** What a one-phase strategy learns of the commit of a plan. */

@@ -1,3 +1,4 @@
+import type { Change } from "./change.ts";
 import type { Conflict, ParticipantReport } from "./errors/errors.ts";
 import type { Owner } from "./owner.ts";
 import type { SandboxRef } from "./sandbox.ts";
@@ -35,6 +36,17 @@ export interface TransactionRecord {
   readonly finishedAt?: string;
   /** For a landed commit: why its undo record is gone, or is being removed. */
   readonly undoRecord?: "used" | "discarding" | "discarded";
+  /** What it changed, once its undo record can't tell any more. */
+  readonly landed?: LandedList;
+}
+
+/** What a landed commit changed. */
+export interface LandedList {
+  readonly changes: readonly (Pick<Change, "path" | "operation" | "kind" | "note"> & {
+    readonly resource: string;
+  })[];
+  /** How many more there were, by resource. */
+  readonly unlisted: { readonly [resource: string]: number };
 }
 
 /**

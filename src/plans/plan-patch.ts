@@ -1,7 +1,7 @@
 import { UsageError } from "../core/errors/errors.ts";
 import { baseName, joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
 import type { PlanRecord } from "../core/plan.ts";
-import { filePatch, renamePatch } from "../engine/show/file-patch.ts";
+import { filePatch, type PatchForm, renamePatch } from "../engine/show/file-patch.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { PatchOptions, PlanChange, PlanDiff, PlanRename } from "./plan-views.ts";
 import { RenameIndex } from "./renames/rename-index.ts";
@@ -11,7 +11,7 @@ export async function* patchOf(
   plan: PlanRecord,
   sandboxes: PlanSandboxes,
   diff: PlanDiff,
-  { onlyText = false }: PatchOptions,
+  options: PatchOptions,
 ): AsyncGenerator<string> {
   const renames = new RenameIndex(diff.renames);
   for (const change of diff.changes) {
@@ -25,9 +25,13 @@ export async function* patchOf(
       before: () => strategy.readOriginal(record.ref, change.path),
       after: () => unlessGone(strategy.read(record.ref, change.path)),
     };
-    const form = { shownPath: shownPath(plan, change), onlyText };
-    yield pathFromBytes(await filePatch(change, sources, form));
+    yield pathFromBytes(await filePatch(change, sources, patchForm(plan, change, options)));
   }
+}
+
+/** How a change of a plan is shown in a patch. */
+export function patchForm(plan: PlanRecord, change: PlanChange, { onlyText }: PatchOptions): PatchForm {
+  return { shownPath: shownPath(plan, change), onlyText: onlyText === true };
 }
 
 /** A rename is in the patch where its new name is. */

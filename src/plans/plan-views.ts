@@ -66,6 +66,16 @@ export interface PlanDiff {
   readonly renames: readonly PlanRename[];
   /** The self-running files among the changes. */
   readonly selfRunning: readonly SelfRunningChange[];
+  /** For an applied plan: these changes have landed. */
+  readonly landed?: LandedView;
+}
+
+/** The landings of an applied plan. */
+export interface LandedView {
+  /** UTC, ISO 8601: when the last of them landed. */
+  readonly at: string;
+  /** How many changes more each resource got, of which no list is kept. */
+  readonly unlisted: readonly { readonly resource: string; readonly changes: number }[];
 }
 
 /** An entry that is deleted at one path and added at another, with the same content, mode and owner. */

@@ -197,11 +197,15 @@ export class Plans {
   }
 
   /**
-   * The changes that would land. The digest covers all of them, even where `paths` narrows the list. `allow`
-   * has the meaning that it has for an apply.
+   * The changes that would land; of an applied plan, those that have. The digest covers all of them, even
+   * where `paths` narrows the list. `allow` has the meaning that it has for an apply.
    */
   async diff(plan: string | undefined, options: DiffOptions = {}): Promise<PlanDiff> {
     const found = await this.#find(plan);
+    if (found.state === "applied") {
+      const { landedDiff } = await import("./landed-diff.ts");
+      return await landedDiff(this.#parts.session, found, options);
+    }
     const [all, wanted] = [new ChangesDigest(), new DiffCount()];
     const [changes, selfRunning]: [PlanChange[], SelfRunningChange[]] = [[], []];
     const finder = new RenameFinder();
@@ -228,6 +232,10 @@ export class Plans {
    */
   async *patch(plan: string | undefined, options: PatchOptions = {}): AsyncGenerator<string> {
     const found = await this.#find(plan);
+    if (found.state === "applied") {
+      const { landedPatch } = await import("./landed-diff.ts");
+      return yield* landedPatch(this.#parts.session, found, options);
+    }
     const diff = await this.diff(found.id, options);
     options.onDiff?.(diff);
     const { patchOf } = await import("./plan-patch.ts");

@@ -7,6 +7,7 @@ import type { MadeWith, SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import { SANDBOX_STATES } from "../core/sandbox-states.ts";
 import type { Attention, ExactPart, PreparedCommit } from "../core/strategy.ts";
 import type {
+  LandedList,
   Participant,
   ParticipantKind,
   ParticipantStatus,
@@ -163,6 +164,7 @@ export const transactionShape = object<TransactionRecord>({
   failure: optional(failure),
   finishedAt: optional(text),
   undoRecord: optional(oneOf("used", "discarding", "discarded")),
+  landed: optional(object<LandedList>({ changes: list(anyObject), unlisted: anyObject })),
 });
 
 export const checkpointShape = object<CheckpointRecord>({

@@ -3,6 +3,7 @@ import type { PlanRecord } from "../../core/plan.ts";
 import type { PreparedCommit } from "../../core/strategy.ts";
 import { keepsForeignWork, type Participant, type TransactionRecord } from "../../core/transaction.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
+import { landedList } from "../landed-changes.ts";
 import { transactionFor } from "../transaction-parts.ts";
 import { endsWithUndo } from "./cleanup-policy.ts";
 
@@ -15,7 +16,8 @@ export interface UndiscardedRecord {
 /**
  * Discards undo records that are too old. In this order:
  *
- * 1. the record is `discarding`: from here on the plan can't be undone, and a crash only delays the rest;
+ * 1. the record is `discarding`, with the list of what landed: from here on the plan can't be undone, and a
+ *    crash only delays the rest;
  * 2. each strategy removes its part; with `on_terminal` the sandboxes go with the last record of the plan;
  * 3. the record is `discarded`;
  * 4. everything else of the plan goes.
@@ -64,7 +66,7 @@ export class UndoRetention {
 
   async #remove(plan: PlanRecord, landed: TransactionRecord): Promise<readonly UndiscardedRecord[]> {
     const { store, history, remains } = this.#session;
-    const discarding: TransactionRecord = { ...landed, undoRecord: "discarding" };
+    const discarding = await this.#listed(landed);
     await store.write([{ put: "transaction", record: discarding }], "ordered");
     const whys: string[] = [];
     for (const [index, { resource }] of landed.participants.entries()) {
@@ -78,11 +80,19 @@ export class UndoRetention {
     if (whys.length > 0) return whys.map((why) => ({ planId: plan.id, why }));
     const entry = history.entry(plan.id, "undo discarded", { transaction: landed.id });
     await store.write(
-      [{ put: "transaction", record: { ...landed, undoRecord: "discarded" } }, entry],
+      [{ put: "transaction", record: { ...discarding, undoRecord: "discarded" } }, entry],
       "ordered",
     );
     await remains.forget(plan.id);
     return [];
+  }
+
+  /** With the list of what it changed, which its undo record will not tell any more. */
+  async #listed(landed: TransactionRecord): Promise<TransactionRecord> {
+    if (landed.undoRecord === "discarding") return landed;
+    const { sandboxes, settings } = this.#session;
+    const list = await landedList(sandboxes, landed, settings.closedPlans.mostChanges);
+    return { ...landed, undoRecord: "discarding", landed: list };
   }
 
   async #removePart(landed: TransactionRecord, index: number): Promise<void> {

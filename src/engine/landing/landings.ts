@@ -5,6 +5,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { flush } from "../../system/data/flush.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import type { Age } from "../base/age.ts";
 import type { OwnTouches } from "../base/own-touches.ts";
 import { type LandedRecord, readLanded } from "../manifest/landed-record.ts";
 import type { Direction } from "../manifest/manifest.ts";
@@ -59,6 +60,15 @@ export interface ReturnTarget {
   markWhole(): void;
   /** Called with the part that was taken back of a landing that had begun. */
   takeBack?(part: LandedPart): void;
+}
+
+/** A landing as its record tells it later. */
+export interface LandedRecordOnDisk {
+  readonly landing: Folder;
+  /** Reads the whole record, to see that it is what was prepared. */
+  readonly manifest: () => StoredManifest;
+  /** Since the landing finished. */
+  readonly age: Age;
 }
 
 export class Landings {
@@ -160,6 +170,15 @@ export class Landings {
     const landedAt = readLanded(landing)?.barrier ?? stored.stagedAt;
     const [workspace, touches, manifest] = [this.#workspace, this.#touches, wholeManifest(stored)];
     return landedPart({ workspace, original, landing, manifest, touches }, landedAt);
+  }
+
+  /** Calls back with a landing that has landed, as its record tells it. */
+  whatLanded<T>(prepared: PreparedCommit, action: (landed: LandedRecordOnDisk) => T): T {
+    using landing = this.#open(prepared);
+    const landed = readLanded(landing);
+    if (landed === undefined) throw damagedRecord(landing.path);
+    const manifest = () => needManifest(landing, digestOf(prepared));
+    return action({ landing, manifest, age: this.#touches.sinceForAll(landed.barrier) });
   }
 
   /** Lands a prepared landing, or takes back a finished one. */

@@ -1,3 +1,4 @@
+import type { ChangeOperation } from "../../core/change.ts";
 import type { EntryKind, Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -12,11 +13,15 @@ import type { ChangedFolderTime, Direction, EntryIdentity, Manifest, ManifestEnt
  * `more` is an object with the fields of a ManifestEntry that most entries do not have, and is left out if
  * there is none of them. A folder whose time is set at the end has a line of its own:
  *   ["t", path, before, after]
+ * Where an entry is a folder with what is in it, all changed paths of the landing are listed too, for people
+ * who want to know later:
+ *   ["c", path, operation, before, after], with the facts of each side as PackedFacts, or null
  */
 const KINDS = { add: "a", replace: "r", delete: "d", metadata: "m" } as const;
 const FOLDER_METADATA = "f";
 const ALL_KINDS = "ardmf";
 const FOLDER_TIMES = "t";
+const CHANGED_PATH = "c";
 
 export interface SlotEntry {
   readonly slot: number;
@@ -34,7 +39,23 @@ export interface ManifestEntries {
   /** The metadata of folders, the deepest first, because it may close them. */
   folderMetadata(): Iterable<SlotEntry>;
   folderTimes(): Iterable<ChangedFolderTime>;
+  /** All changed paths, in path order, where the entries do not say it: a folder among them stands for more. */
+  changedPaths(): Iterable<ChangedPath>;
 }
+
+/** One path that a landing changed, at any depth. */
+export interface ChangedPath {
+  readonly path: string;
+  readonly operation: ChangeOperation;
+  readonly before?: LandedFacts | undefined;
+  readonly after?: LandedFacts | undefined;
+}
+
+/** The facts of one side that are kept. */
+export type LandedFacts = Pick<EntryIdentity, "kind" | "mode" | "uid" | "gid" | "size" | "mtime">;
+
+/** The kind, mode, owner, group and size; then seconds and nanoseconds of the time of content. */
+type PackedFacts = readonly number[];
 
 /**
  * The kind, mode, owner, group, size, inode; then seconds and nanoseconds of the times of content, of change
@@ -70,6 +91,16 @@ function unpackIdentity(packed: PackedIdentity): EntryIdentity {
     ino: packed[5] as number,
     btime: [packed[10] as number, packed[11] as number],
   };
+}
+
+function packFacts({ kind, mode, uid, gid, size, mtime }: LandedFacts): PackedFacts {
+  return [ENTRY_KINDS.indexOf(kind), mode, uid, gid, size, mtime[0], mtime[1]];
+}
+
+function unpackFacts(packed: PackedFacts | null): LandedFacts | undefined {
+  if (packed === null) return undefined;
+  const [kind = 0, mode = 0, uid = 0, gid = 0, size = 0, seconds = 0, nanoseconds = 0] = packed;
+  return { kind: ENTRY_KINDS[kind] ?? "file", mode, uid, gid, size, mtime: [seconds, nanoseconds] };
 }
 
 /** The fields of an entry besides its path and identity. */
@@ -108,6 +139,16 @@ export class EntriesWriter implements Disposable {
 
   addFolderTimes({ path, before, after }: ChangedFolderTime): void {
     this.#lines.add([FOLDER_TIMES, path, before, after]);
+  }
+
+  addChangedPath({ path, operation, before, after }: ChangedPath): void {
+    this.#lines.add([
+      CHANGED_PATH,
+      path,
+      operation,
+      before ? packFacts(before) : null,
+      after ? packFacts(after) : null,
+    ]);
   }
 
   /** Returns the digest of the file. */
@@ -151,6 +192,19 @@ export class StoredEntries implements ManifestEntries {
     for (const line of this.#file.lines(FOLDER_TIMES)) {
       const [, path, before, after] = line as [string, string, Time, Time];
       yield { path, before, after };
+    }
+  }
+
+  *changedPaths(): Generator<ChangedPath> {
+    for (const line of this.#file.lines(CHANGED_PATH)) {
+      const [, path, operation, before, after] = line as [
+        string,
+        string,
+        ChangeOperation,
+        PackedFacts | null,
+        PackedFacts | null,
+      ];
+      yield { path, operation, before: unpackFacts(before), after: unpackFacts(after) };
     }
   }
 }
@@ -217,6 +271,10 @@ export class EntriesInMemory implements ManifestEntries {
 
   folderTimes(): Iterable<ChangedFolderTime> {
     return this.#folderTimes;
+  }
+
+  changedPaths(): Iterable<ChangedPath> {
+    return [];
   }
 }
 

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
-import type { Change, ChangeFacts, ChangeKind } from "../../core/change.ts";
-import { type EntryKind, type Facts, identityKey, isoTime } from "../../system/calls/facts.ts";
+import type { Change, ChangeFacts } from "../../core/change.ts";
+import { type Facts, identityKey } from "../../system/calls/facts.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import type { TreeChange } from "../changes/change-set.ts";
 import { policyWarnings } from "../checks/landing-policy.ts";
 import { ChangeReader, type DiffSides, type ReadChange, type ReadSide } from "./change-reader.ts";
 import { invisibleWarnings } from "./invisible-text.ts";
+import { kindOfChange, shownFacts } from "./shown-facts.ts";
 import { countLines, type LineCounts } from "./text-diff.ts";
 
 /**
@@ -36,26 +37,17 @@ function shownChange(
     path: sides.mapPath?.(path) ?? path,
     operation,
     kind: kindOfChange(after?.kind ?? before?.kind ?? "file"),
-    ...(before !== undefined && { before: shownFacts(before, read.before, before.xattrs) }),
-    ...(after !== undefined && { after: shownFacts(after, read.after, read.xattrs) }),
+    ...(before !== undefined && { before: sideFacts(before, read.before, before.xattrs) }),
+    ...(after !== undefined && { after: sideFacts(after, read.after, read.xattrs) }),
     ...(isBinaryChange(read) && { binary: true }),
     ...(warnings.length > 0 && { warnings }),
     ...lineCounts(change, read),
   };
 }
 
-function kindOfChange(kind: EntryKind): ChangeKind {
-  return kind === "block-device" ? "device" : kind;
-}
-
-/** Only the size of a file is meaningful, and a link has no mode of its own. */
-function shownFacts(facts: Facts | BaseFacts, { content, target }: ReadSide, xattrs: Xattrs): ChangeFacts {
+function sideFacts(facts: Facts | BaseFacts, { content, target }: ReadSide, xattrs: Xattrs): ChangeFacts {
   return {
-    ...(facts.kind === "file" && { size: facts.size }),
-    ...(facts.kind !== "symlink" && { mode: facts.mode }),
-    uid: facts.uid,
-    gid: facts.gid,
-    mtime: isoTime(facts.mtime),
+    ...shownFacts(facts),
     ...(target !== undefined && { target }),
     ...(content !== undefined && { digest: content.digest }),
     ...(Object.keys(xattrs).length > 0 && { xattrs: digestOf(xattrs) }),

@@ -141,14 +141,22 @@ function* fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey
   using writer = new EntriesWriter(input.landing, ENTRIES);
   using filler = new SlotFiller(input, slots, writer);
   const planOf = ({ entry, slot }: CheckedEntry) => survey.planOf(entry, slot);
+  let hasFolders = false;
   for (const checked of entries) {
     filler.fill(checked, planOf(checked));
+    hasFolders ||= isWholeFolder(checked.entry);
     yield 1;
   }
   filler.finish(entries, planOf);
   restoreFolderTimes(input.sandbox, readStagingRecord(input.landing)?.folders() ?? []);
   for (const times of plannedFolderTimes(input, entries)) writer.addFolderTimes(times);
+  if (hasFolders) for (const change of input.changes.changes) writer.addChangedPath(change);
   return writer.end();
+}
+
+/** Whether an entry stands for everything in a folder. */
+function isWholeFolder({ operation, before, after }: TreeEntry): boolean {
+  return operation !== "metadata" && (before?.kind === "directory" || after?.kind === "directory");
 }
 
 function* added(entries: Iterable<CheckedEntry>): Generator<CheckedEntry> {

@@ -109,6 +109,13 @@ export const diffShape = z
         needsWord: z.boolean(),
       }),
     ),
+    landed: z
+      .strictObject({
+        at: z.string(),
+        unlisted: z.array(z.strictObject({ resource: z.string(), changes: z.number() })),
+      })
+      .optional()
+      .describe("For an applied plan: these changes have landed."),
     next: z.string().optional().describe("The cursor of the next page; absent on the last one."),
   })
   .meta({ id: "Diff" });

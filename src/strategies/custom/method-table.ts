@@ -1,3 +1,4 @@
+import type { Change } from "../../core/change.ts";
 import type { SavedCheckpoint } from "../../core/checkpoint.ts";
 import {
   type DrydockError,
@@ -31,6 +32,7 @@ interface Answers {
   readonly stat: Entry | undefined;
   readonly enter: ProgramView | undefined;
   readonly ways: readonly StrategyWay[] | undefined;
+  readonly landed: readonly Change[] | undefined;
 }
 export type Answer<M extends MethodName> = M extends keyof Answers
   ? Answers[M]
@@ -118,6 +120,8 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   probe: { error: UnsupportedError, about: (resource) => ({ resource }), nothing: () => ({ works: true }) },
   ways: { error: UnsupportedError, about: () => ({}) },
   discardUndo: { finishes: true, anyVersion: true },
+  landed: { anyVersion: true },
+  readLanded: { takesPath: true },
 };
 
 export const METHOD_NAMES = Object.keys(METHODS) as readonly MethodName[];

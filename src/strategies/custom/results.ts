@@ -87,6 +87,8 @@ const RESULTS: { readonly [M in MethodName as Answer<M> extends void ? never : M
     ]),
   ).optional(),
   environment: plain(variables),
+  landed: plain(z.array(change)).optional(),
+  readLanded: bytes.optional(),
   readOriginal: bytes.optional(),
   notes: plain(lines),
   probe: plain(

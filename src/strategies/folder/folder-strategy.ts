@@ -33,21 +33,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
   extends LandingStrategy<Tree>
   implements TwoPhaseSandboxStrategy, Mergeable
 {
-  readonly #browsing = async () =>
-    new (await import("./browsing.ts")).Browsing(
-      (...given) => this.#browse(...given),
-      (...given) => this.write(...given),
-    );
-  readonly stat: Browsing["stat"] = async (...given) => (await this.#browsing()).stat(...given);
-  readonly list: Browsing["list"] = async (...given) => (await this.#browsing()).list(...given);
-  readonly readPart: Browsing["readPart"] = async (...given) => (await this.#browsing()).readPart(...given);
-  readonly writeFrom: Browsing["writeFrom"] = async (...given) =>
-    (await this.#browsing()).writeFrom(...given);
-  readonly makeFolder: Browsing["makeFolder"] = async (...given) =>
-    (await this.#browsing()).makeFolder(...given);
-  readonly remove: Browsing["remove"] = async (...given) => (await this.#browsing()).remove(...given);
-  readonly rename: Browsing["rename"] = async (...given) => (await this.#browsing()).rename(...given);
-  readonly takeOver: Browsing["takeOver"] = async (...given) => (await this.#browsing()).takeOver(...given);
+  readonly takeOver: Browsing["takeOver"] = async (...given) => (await this.browsing()).takeOver(...given);
 
   async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
     using sandbox = await this.open(ref);
@@ -73,7 +59,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     return writtenChange(toResourcePath(sandbox.scope, enginePath), before, after);
   }
 
-  async #browse<T>(
+  protected async browse<T>(
     ref: SandboxRef,
     purpose: "look" | "change",
     action: (sandbox: BrowsedSandbox) => T,

@@ -1,4 +1,5 @@
 import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
+import type { Change } from "../../core/change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
@@ -6,6 +7,7 @@ import type {
   Attention,
   CommitResult,
   IntendedPlace,
+  LandedSide,
   PreparedCommit,
   StrategyContext,
   Transaction,
@@ -42,27 +44,25 @@ import {
 import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
 import { lazyValue } from "../../engine/work/lazy-value.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
-import { type Scope, scopeOf } from "../../engine/workspace/scope.ts";
+import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
 import { weakerPromises } from "../../engine/workspace/weaker-landing.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
 import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import {
-  type NewReference,
-  type NewSandbox,
-  type SavedWork,
-  type WorkspaceContent,
-  WorkspaceStrategy,
-} from "./workspace-strategy.ts";
+import { BrowsableStrategy } from "./browsable-strategy.ts";
+import type { NewReference, NewSandbox, SavedWork, WorkspaceContent } from "./workspace-strategy.ts";
 
 /**
  * The half of the strategies of folders and files that makes, saves, lands and takes back, over a workspace
  * that holds a `SandboxTree` and the landings of its work. The other half, the work in the tree, is in
  * folder-strategy.ts.
  */
-export abstract class LandingStrategy<Tree extends SandboxTree> extends WorkspaceStrategy<OpenSandbox<Tree>> {
+export abstract class LandingStrategy<Tree extends SandboxTree> extends BrowsableStrategy<OpenSandbox<Tree>> {
   readonly name: string;
   readonly capabilities: TwoPhaseCapabilities;
+  readonly #landed = lazyValue(
+    async () => new (await import("../../engine/sandbox/landed-work.ts")).LandedWork(),
+  );
 
   constructor(context: StrategyContext, name: string, capabilities: TwoPhaseCapabilities) {
     super(context);
@@ -201,6 +201,29 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Workspac
 
   protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
     this.landings(workspace, scopeFrom(ref)).discard(prepared);
+  }
+
+  async landed(
+    ref: SandboxRef,
+    _transaction: Transaction,
+    prepared: PreparedCommit,
+  ): Promise<readonly Change[]> {
+    const scope = scopeFrom(ref);
+    using workspace = openPlaceOf(ref);
+    const landings = this.landings(workspace, scope);
+    return (await this.#landed()).changes(landings, prepared, (path) => toResourcePath(scope, path));
+  }
+
+  async readLanded(
+    ref: SandboxRef,
+    path: string,
+    { prepared, side }: LandedSide,
+  ): Promise<Uint8Array | undefined> {
+    const scope = scopeFrom(ref);
+    using workspace = openPlaceOf(ref);
+    using original = openOriginal(scope);
+    const asked = { path: toEnginePath(scope, path), side };
+    return (await this.#landed()).read(this.landings(workspace, scope), prepared, original, asked);
   }
 
   async rollback(ref: SandboxRef): Promise<void> {

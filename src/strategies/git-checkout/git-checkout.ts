@@ -6,6 +6,7 @@ import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
+  LandedSide,
   PreparedCommit,
   StrategyContext,
   Transaction,
@@ -25,6 +26,7 @@ import { Git } from "../../system/process/git.ts";
 import type { NewReference, NewSandbox } from "../folder/workspace-strategy.ts";
 import { type Checkout, findCheckout } from "../git-worktree/checkout/checkout.ts";
 import { LandingFolder } from "../git-worktree/landing/landing-record.ts";
+import { shownMove } from "../git-worktree/landing/ref-moves.ts";
 import { REPOSITORY } from "../git-worktree/layout.ts";
 import { dropRefs, refsOf } from "../git-worktree/repository/repository-refs.ts";
 import { SandboxParts } from "../git-worktree/sandbox-parts.ts";
@@ -182,6 +184,30 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     const attention = await super.rollbackPrepared(ref, transaction);
     const tree = this.tree(workspace, scopeFrom(ref));
     return [...attention, ...(await landings.rollbackPrepared(transaction, () => tree.markFresh()))];
+  }
+
+  override async landed(
+    ref: SandboxRef,
+    transaction: Transaction,
+    prepared: PreparedCommit,
+  ): Promise<readonly Change[]> {
+    const { files, repository } = bothOf(prepared);
+    const place = placeByGit(scopeFrom(ref));
+    using parts = this.#parts(ref, openPlaceOf(ref));
+    const moves = repository === undefined ? [] : this.#landings(ref, parts).landed(repository).moves;
+    return [
+      ...(place === undefined ? [] : moves.map((move) => shownMove(move, pathIn(place, move.ref)))),
+      ...(files === undefined ? [] : await super.landed(ref, transaction, files)),
+    ];
+  }
+
+  override async readLanded(
+    ref: SandboxRef,
+    path: string,
+    landed: LandedSide,
+  ): Promise<Uint8Array | undefined> {
+    const { files } = bothOf(landed.prepared);
+    return files && (await super.readLanded(ref, path, { ...landed, prepared: files }));
   }
 
   override async rollback(ref: SandboxRef): Promise<void> {

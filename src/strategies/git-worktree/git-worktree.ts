@@ -8,6 +8,7 @@ import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
+  LandedSide,
   PreparedCommit,
   StrategyContext,
   Transaction,
@@ -18,6 +19,7 @@ import { builtInStrength } from "../../core/strategy-names.ts";
 import { OwnTouches } from "../../engine/base/own-touches.ts";
 import { dropCheckpoints } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { Landings } from "../../engine/landing/landings.ts";
+import { LandedWork } from "../../engine/sandbox/landed-work.ts";
 import {
   assertSameBoot,
   notRolledBack,
@@ -32,19 +34,15 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Git } from "../../system/process/git.ts";
 import { currentBootId } from "../../system/process/process-identity.ts";
-import { type BrowsedSandbox, Browsing } from "../folder/browsing.ts";
-import {
-  type NewReference,
-  type NewSandbox,
-  type SavedWork,
-  type WorkspaceContent,
-  WorkspaceStrategy,
-} from "../folder/workspace-strategy.ts";
+import { BrowsableStrategy } from "../folder/browsable-strategy.ts";
+import type { BrowsedSandbox } from "../folder/browsing.ts";
+import type { NewReference, NewSandbox, SavedWork, WorkspaceContent } from "../folder/workspace-strategy.ts";
 import { assertPlainPath, type FoundCheckout, findCheckout, gitVersion } from "./checkout/checkout.ts";
 import { UserHooks } from "./checkout/user-hooks.ts";
 import { bringWorktreeBack, saveWorktree } from "./checkpoint/checkpoints.ts";
 import { GitLandings } from "./landing/git-landings.ts";
 import { LandingFolder } from "./landing/landing-record.ts";
+import { shownMove } from "./landing/ref-moves.ts";
 import { DOT_GIT, GIT_LANDINGS, WORKTREE } from "./layout.ts";
 import { workBranch } from "./repository/repositories.ts";
 import { dropRefs, refsOf } from "./repository/repository-refs.ts";
@@ -64,7 +62,7 @@ const REMOVAL = { point: failpoint("git.cleanup"), keeps: ["landings", GIT_LANDI
  * the exchange that all folders land with, its index and branch under git's own locks. Uncommitted work of
  * the user is never touched. layout.ts lists the files of a sandbox.
  */
-export class GitWorktreeStrategy extends WorkspaceStrategy<SandboxParts> implements TwoPhaseSandboxStrategy {
+export class GitWorktreeStrategy extends BrowsableStrategy<SandboxParts> implements TwoPhaseSandboxStrategy {
   readonly name = "git_worktree";
   readonly capabilities = {
     commit: "two-phase",
@@ -87,18 +85,7 @@ export class GitWorktreeStrategy extends WorkspaceStrategy<SandboxParts> impleme
   } as const;
   protected override readonly removal = REMOVAL;
   readonly #git: Git;
-
-  readonly #browsing = new Browsing(
-    (...given) => this.#browse(...given),
-    (...given) => this.write(...given),
-  );
-  readonly stat: Browsing["stat"] = (...given) => this.#browsing.stat(...given);
-  readonly list: Browsing["list"] = (...given) => this.#browsing.list(...given);
-  readonly readPart: Browsing["readPart"] = (...given) => this.#browsing.readPart(...given);
-  readonly writeFrom: Browsing["writeFrom"] = (...given) => this.#browsing.writeFrom(...given);
-  readonly makeFolder: Browsing["makeFolder"] = (...given) => this.#browsing.makeFolder(...given);
-  readonly remove: Browsing["remove"] = (...given) => this.#browsing.remove(...given);
-  readonly rename: Browsing["rename"] = (...given) => this.#browsing.rename(...given);
+  readonly #landed = new LandedWork();
 
   constructor(context: StrategyContext) {
     super(context);
@@ -161,7 +148,7 @@ export class GitWorktreeStrategy extends WorkspaceStrategy<SandboxParts> impleme
     return writtenChange(at, before, after);
   }
 
-  async #browse<T>(
+  protected async browse<T>(
     ref: SandboxRef,
     _purpose: "look" | "change",
     action: (sandbox: BrowsedSandbox) => T,
@@ -222,6 +209,30 @@ export class GitWorktreeStrategy extends WorkspaceStrategy<SandboxParts> impleme
     return await landings.rollbackPrepared(transaction, () => markFresh(workspace));
   }
 
+  async landed(
+    ref: SandboxRef,
+    _transaction: Transaction,
+    prepared: PreparedCommit,
+  ): Promise<readonly Change[]> {
+    using parts = this.#parts(ref);
+    const { moves, files } = this.#landings(ref, parts).landed(prepared);
+    return [
+      ...moves.map((move) => shownMove(move, `${DOT_GIT}/${move.ref}`)),
+      ...(files === undefined ? [] : this.#landed.changes(this.#exchange(parts), files, (path) => path)),
+    ];
+  }
+
+  async readLanded(
+    ref: SandboxRef,
+    path: string,
+    { prepared, side }: LandedSide,
+  ): Promise<Uint8Array | undefined> {
+    using parts = this.#parts(ref);
+    using original = parts.openOriginal();
+    const { files } = this.#landings(ref, parts).landed(prepared);
+    return files && this.#landed.read(this.#exchange(parts), files, original, { path, side });
+  }
+
   protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
     this.#landings(ref, this.sandboxIn(ref, workspace)).discard(prepared);
   }
@@ -280,10 +291,9 @@ export class GitWorktreeStrategy extends WorkspaceStrategy<SandboxParts> impleme
   }
 
   #landings(ref: SandboxRef, parts: SandboxParts): GitLandings {
-    const { stateDir, policy, git, signal, now } = this.context;
-    const { workspace, checkout } = parts;
+    const { policy, git, signal, now } = this.context;
     return new GitLandings(parts, {
-      exchange: new Landings(workspace, new OwnTouches(stateDir, checkout.root, workspace), this.work),
+      exchange: this.#exchange(parts),
       refs: String(ref.metadata["refs"]),
       policy,
       fastForward: git?.fastForward ?? false,
@@ -291,6 +301,14 @@ export class GitWorktreeStrategy extends WorkspaceStrategy<SandboxParts> impleme
       signal,
       now,
     });
+  }
+
+  #exchange({ workspace, checkout }: SandboxParts): Landings {
+    return new Landings(
+      workspace,
+      new OwnTouches(this.context.stateDir, checkout.root, workspace),
+      this.work,
+    );
   }
 
   #parts(ref: SandboxRef): SandboxParts {

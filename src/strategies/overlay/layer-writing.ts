@@ -12,9 +12,9 @@ import type { NamedEntry } from "../../engine/tree/named-entry.ts";
 import { runAtOnce } from "../../engine/work/pace.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { randomBytes } from "../../system/random-bytes.ts";
 import { readXattrs, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { randomBytes } from "../../system/random-bytes.ts";
 import type { BaseRecord } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 

@@ -26,6 +26,11 @@ import { digestOf } from "../../system/data/digest.ts";
 export function sqliteDiff(db: SqliteDatabase, basePath: string): DiffView {
   db.exec("ATTACH '' AS out");
   recordChanges(db, () => changedRowids(db, basePath));
+  return recordedDiff(db);
+}
+
+/** The differences in a record that is attached as `out`. */
+export function recordedDiff(db: SqliteDatabase): DiffView {
   const tables = changedTables(db, "out");
   const changes = [
     ...numberChanges(db),

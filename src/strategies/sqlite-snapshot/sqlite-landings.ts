@@ -1,10 +1,11 @@
+import type { Change } from "../../core/change.ts";
 import { BusyError, StateError } from "../../core/errors/errors.ts";
 import type { Attention, PreparedCommit, Transaction } from "../../core/strategy.ts";
 import { changedRowids } from "../../database/sqlite/changed-rowids.ts";
 import { BACKWARD, type Direction, FORWARD } from "../../database/sqlite/landing-conflicts.ts";
 import { removeConflictingRows } from "../../database/sqlite/remove-conflicting-rows.ts";
 import { countChanges, recordChanges } from "../../database/sqlite/sqlite-changes.ts";
-import { type Patience, patiently } from "../../database/sqlite/sqlite-database.ts";
+import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { runAtOnce } from "../../engine/work/pace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -13,6 +14,7 @@ import { flush } from "../../system/data/flush.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { copyFile, fileDigest } from "./file-copy.ts";
+import { recordedDiff } from "./sqlite-diff.ts";
 import { isMarked, LockedOriginal, removeDeadJournal } from "./sqlite-original.ts";
 import type { SqliteSandbox } from "./sqlite-sandbox.ts";
 
@@ -99,6 +101,14 @@ export class SqliteLandings {
     using landing = this.#open(undoes);
     const warnings = await this.#lockAndWrite(transaction.id, landing, BACKWARD, {});
     return { changes: undoes.changes, data: undoes.data, ...(warnings.length > 0 && { warnings }) };
+  }
+
+  /** What a landing changed. */
+  landed(prepared: PreparedCommit): readonly Change[] {
+    using landing = this.#open(prepared);
+    using db = new SqliteDatabase(landing.label(CHANGES), "read");
+    db.attach(landing.label(CHANGES), "read", "out");
+    return recordedDiff(db).changes;
   }
 
   async #lockAndWrite(

@@ -203,6 +203,15 @@ export class SqliteSnapshotStrategy
     return await landings.giveUp(transaction.id, () => sandbox.markFresh());
   }
 
+  async landed(
+    ref: SandboxRef,
+    _transaction: Transaction,
+    prepared: PreparedCommit,
+  ): Promise<readonly Change[]> {
+    using sandbox = this.#inside(ref);
+    return this.#landings(sandbox).landed(prepared);
+  }
+
   protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
     this.#landings(this.sandboxIn(ref, workspace)).discard(prepared);
   }

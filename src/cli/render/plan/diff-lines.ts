@@ -1,5 +1,6 @@
 import type { ChangeOperation } from "../../../core/change.ts";
-import type { PlanChange, PlanDiff, PlanRename } from "../../../plans/plan-views.ts";
+import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { LandedView, PlanChange, PlanDiff, PlanRename } from "../../../plans/plan-views.ts";
 import { RenameIndex } from "../../../plans/renames/rename-index.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
@@ -59,7 +60,7 @@ export class ChangeList implements DiffLines {
       yield* rowLines(row, this.#width, this.#styles);
     yield* selfRunningLines(diff.selfRunning, this.#styles);
     yield summaryLine(diff);
-    if (this.#rows.length > 0) yield this.#styles.dim(`digest ${diff.digest}`);
+    if (this.#rows.length > 0 && diff.landed === undefined) yield this.#styles.dim(`digest ${diff.digest}`);
   }
 }
 
@@ -212,7 +213,20 @@ export function* patchNotes({ changes, selfRunning }: PlanDiff, styles: Styles):
   yield* selfRunningLines(selfRunning, styles);
 }
 
-function summaryLine({ stats }: PlanDiff): string {
+function summaryLine(diff: PlanDiff): string {
+  return diff.landed === undefined ? changesLine(diff) : landedLine(diff, diff.landed);
+}
+
+/** Of an applied plan. Lines are not counted, because their content may be gone. */
+function landedLine({ stats }: PlanDiff, { at, unlisted }: LandedView): string {
+  const more = unlisted.map(
+    ({ resource, changes }) => `${changes} more of ${displayPath(resource)}, not listed`,
+  );
+  const parts = [`${stats.added} added`, `${stats.modified} modified`, `${stats.deleted} deleted`, ...more];
+  return `${parts.join(", ")}; landed at ${at}`;
+}
+
+function changesLine({ stats }: PlanDiff): string {
   if (stats.added + stats.modified + stats.deleted === 0) return "No changes.";
   const parts = [`${stats.added} added`, `${stats.modified} modified`, `${stats.deleted} deleted`];
   const lines = [counted(stats.insertions, "insertion", "+"), counted(stats.deletions, "deletion", "-")];

@@ -1,3 +1,4 @@
+import type { Change } from "../../../core/change.ts";
 import { type LogLine, logText } from "../repository/ref-log.ts";
 import type { BlobChange } from "../repository/tree-changes.ts";
 import type { GitLock } from "./git-locks.ts";
@@ -27,6 +28,20 @@ export interface RefMove {
 /** The commits before and after, as far as there are any. */
 export function commitsOf({ from, to, commits }: RefMove): Pick<RefMove, "from" | "to"> {
   return commits ?? { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+}
+
+/** A ref that a landing moved, as people see it: with the commits by their ids. */
+export function shownMove(move: RefMove, path: string): Change {
+  const { from, to } = commitsOf(move);
+  const ids = [from, to].map((id) => id?.slice(0, 12) ?? "nothing");
+  return {
+    path,
+    operation: move.from === undefined ? "added" : move.to === undefined ? "deleted" : "modified",
+    kind: "object",
+    note: `${move.ref.replace(/^refs\/(?:heads|tags)\//, "")} from ${ids.join(" to ")}`,
+    ...(from !== undefined && { before: { object: from } }),
+    ...(to !== undefined && { after: { object: to } }),
+  };
 }
 
 /** What a landing does to a repository, in the direction of this landing. */

@@ -129,6 +129,14 @@ export class RepositoryLandings {
     return more;
   }
 
+  /** What a landing did to the refs, and the exchange that its files landed by, if that is recorded here. */
+  landed(prepared: PreparedCommit): { readonly moves: readonly RefMove[]; readonly files?: PreparedCommit } {
+    using folder = LandingFolder.openPrepared(this.parts.workspace, prepared);
+    const { moves, exchange } = folder.readPrepared(prepared);
+    const moved = moves.filter(({ from, to }) => from !== to);
+    return { moves: moved, ...(exchange !== undefined && { files: exchange }) };
+  }
+
   /** Drops the refs that only a running landing needs. */
   async dropLandingRefs(): Promise<void> {
     await dropRefs(this.parts.git, this.parts.checkout, this.#means.refs, "landing");

@@ -1,10 +1,10 @@
 import { removeTree } from "../../../engine/tree/remove-tree.ts";
 import { sameIdentity } from "../../../system/calls/facts.ts";
 import { Folder } from "../../../system/calls/folder.ts";
-import { randomBytes } from "../../../system/random-bytes.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { isOnOverlay } from "../../../system/mount/file-system.ts";
 import { unmountFuse } from "../../../system/mount/fuse-overlay.ts";
+import { randomBytes } from "../../../system/random-bytes.ts";
 import { tryLock } from "../../../system/state/lock.ts";
 import type { OverlayWay } from "../layout.ts";
 import { folderForLayers } from "./layer-place.ts";

@@ -18,18 +18,19 @@ export {
   type ChangeFacts,
   type ChangeKind,
   type ChangeOperation,
+  type ChangeSide,
   type DiffStats,
   type DiffView,
   statsOf,
   type TakeChange,
 } from "./core/change.ts";
 export type { LastCheckpoint, SavedCheckpoint } from "./core/checkpoint.ts";
+export { CheckFailedError } from "./core/errors/check-failed-error.ts";
 export { ERROR_CODES, type Errno, type ErrorCode } from "./core/errors/error-codes.ts";
 export {
   AtomicCommitError,
   type AtomicCommitFailure,
   BusyError,
-  CheckFailedError,
   ConfigError,
   type Conflict,
   DrydockError,
@@ -171,7 +172,6 @@ export type {
 } from "./plans/plan-views.ts";
 export type { ChangePlace, ChangeSidePlace } from "./plans/review/change-content.ts";
 export type {
-  ChangeSide,
   ChangesAskedRequest,
   CommentEdit,
   CommentPlace,

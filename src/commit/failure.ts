@@ -1,11 +1,12 @@
+import { CheckFailedError } from "../core/errors/check-failed-error.ts";
 import {
   AtomicCommitError,
-  CheckFailedError,
   DrydockError,
   hintOf,
   messageOf,
   type ParticipantReport,
   type PendingCommit,
+  SandboxConflictError,
   SelfRunningError,
 } from "../core/errors/errors.ts";
 import type { TransactionPhase, TransactionRecord } from "../core/transaction.ts";
@@ -27,11 +28,12 @@ export async function failingAsOne<T>(direction: Direction, work: () => Promise<
 
 function notBegun(direction: Direction, cause: unknown): AtomicCommitError {
   const selfRunning = cause instanceof SelfRunningError ? cause.files : [];
+  const conflicts = cause instanceof SandboxConflictError ? cause.conflicts : [];
   const failed = { resource: "", message: messageOf(cause) };
   return new AtomicCommitError(
     `The plan was not ${DONE[direction]}: ${messageOf(cause)}`,
     {
-      ...{ failed, undone: [], notUndone: [], conflicts: [], selfRunning },
+      ...{ failed, undone: [], notUndone: [], conflicts, selfRunning },
       ...(cause instanceof CheckFailedError && { check: cause.check }),
       ...reasonOf(cause),
     },

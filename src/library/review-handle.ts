@@ -1,3 +1,4 @@
+import { CHANGE_SIDES } from "../core/change.ts";
 import { fields, list, oneOf, optional, ordinal, text, truth } from "../core/values/arguments.ts";
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
 import type { ChangePlace, ChangeSidePlace } from "../plans/review/change-content.ts";
@@ -15,7 +16,7 @@ import { callsOf } from "./calls.ts";
 import { diffPageOptions } from "./diff-arguments.ts";
 import type { Review } from "./plan.ts";
 
-const side = oneOf("before", "after");
+const side = oneOf(...CHANGE_SIDES);
 const via = optional(text);
 const targets = {
   targets: list(

@@ -1,7 +1,7 @@
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
 import { failingAsOne } from "../commit/failure.ts";
-import { type Change, DiffCount } from "../core/change.ts";
+import type { Change } from "../core/change.ts";
 import { PlanStateError, UsageError } from "../core/errors/errors.ts";
 import { joinPath, ROOT_PATH } from "../core/paths/byte-path.ts";
 import { boundariesOf, movePlan, type PlanRecord } from "../core/plan.ts";
@@ -18,15 +18,9 @@ import { noteChange } from "./entries/plan-entries.ts";
 import { noteSealed } from "./history/plan-log.ts";
 import { lastLandedIn } from "./last-landing.ts";
 import type { PlanJoining } from "./making/plan-joining.ts";
-import {
-  ChangesDigest,
-  digestOf,
-  eachChange,
-  isWanted,
-  type PlanChanges,
-  planChanges,
-} from "./plan-changes.ts";
+import { ChangesDigest, digestOf, eachChange, type PlanChanges, planChanges } from "./plan-changes.ts";
 import type { PlanCreation } from "./plan-creation.ts";
+import { planDiff } from "./plan-diff.ts";
 import { hasLabels } from "./plan-labels.ts";
 import type {
   AddOptions,
@@ -44,10 +38,7 @@ import type {
   PlanView,
   ReviewRequest,
   ReviewRequestOptions,
-  SelfRunningChange,
 } from "./plan-views.ts";
-import { RenameFinder } from "./renames/rename-finder.ts";
-import { renamedEntries } from "./renames/rename-index.ts";
 import { choosePaths, chosenChanges } from "./resources/chosen-paths.ts";
 import {
   assertHasWord,
@@ -206,24 +197,10 @@ export class Plans {
       const { landedDiff } = await import("./landed-diff.ts");
       return await landedDiff(this.#parts.session, found, options);
     }
-    const [all, wanted] = [new ChangesDigest(), new DiffCount()];
-    const [changes, selfRunning]: [PlanChange[], SelfRunningChange[]] = [[], []];
-    const finder = new RenameFinder();
-    const take = options.onChange ?? ((change: PlanChange) => changes.push(change));
-    await eachChange(found, this.#parts.session.sandboxes, this.#allowed(options.allow), (change, runs) => {
-      all.add(change);
-      if (!isWanted(change, options.paths)) return;
-      wanted.add(change);
-      finder.add(change);
-      if (runs !== undefined) selfRunning.push(runs);
-      take(change);
-    });
-    const digest = all.end();
-    await noteSealed(this.#parts.session, found.id, digest);
-    const renames = finder.find();
-    const renamed = renamedEntries(renames);
-    const stats = { ...wanted.stats, ...(renamed > 0 && { renamed }) };
-    return { planId: found.id, digest, stats, changes, renames, selfRunning };
+    const { session } = this.#parts;
+    const diff = await planDiff(found, session.sandboxes, this.#allowed(options.allow), options);
+    await noteSealed(session, found.id, diff.digest);
+    return diff;
   }
 
   /**
@@ -249,7 +226,10 @@ export class Plans {
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
     const { approvedPart: isPart, update, ...others } = options;
-    if (update === true) await (await this.#parts.updates()).updateToApply(found.id, options);
+    if (update === true)
+      await failingAsOne("commit", async () =>
+        (await this.#parts.updates()).updateToApply(found.id, options),
+      );
     const part = isPart === true ? await failingAsOne("commit", () => this.#approved(found)) : undefined;
     if (part?.whole !== undefined) return await this.apply(found.id, { ...others, digest: part.whole });
     const approval = options.approved === true ? await this.approval(found.id) : undefined;

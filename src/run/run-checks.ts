@@ -1,4 +1,5 @@
-import { CheckFailedError, SandboxConflictError } from "../core/errors/errors.ts";
+import { CheckFailedError } from "../core/errors/check-failed-error.ts";
+import { SandboxConflictError } from "../core/errors/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { Check, CheckResult } from "../core/values/checks.ts";
 import type { Session } from "../sandboxes/access/session.ts";

@@ -39,7 +39,7 @@ export interface ManifestEntries {
   /** The metadata of folders, the deepest first, because it may close them. */
   folderMetadata(): Iterable<SlotEntry>;
   folderTimes(): Iterable<ChangedFolderTime>;
-  /** All changed paths, in path order, where the entries do not say it: a folder among them stands for more. */
+  /** All changed paths, in path order; none where each entry is one of them. */
   changedPaths(): Iterable<ChangedPath>;
 }
 

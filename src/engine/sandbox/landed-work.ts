@@ -12,9 +12,9 @@ import { kindOfChange, shownFacts } from "../show/shown-facts.ts";
 import { readFileBelow } from "./writing.ts";
 
 /**
- * What landings changed, told from their records. A record was made for the undo: it has an entry for everything
- * that was exchanged, and the slots hold what was there before. What landed is in the original, for as long
- * as no other writer changes it.
+ * What landings changed, told from their records. A record was made for the undo: it has an entry for
+ * everything that was exchanged, and the slots hold what was there before. What landed is in the original,
+ * for as long as no other writer changes it.
  */
 export class LandedWork {
   #read: { readonly landing: string; readonly entries: LandedEntries } | undefined;

@@ -1,10 +1,10 @@
+import type { ChangeSide } from "../../core/change.ts";
 import { SandboxConflictError, UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { PlanRecord } from "../../core/plan.ts";
 import { type PlanSandboxes, resourceOf } from "../../sandboxes/plan-sandboxes.ts";
 import { digestOfContent } from "../../system/data/content-digest.ts";
 import { assertMay } from "../resources/restrictions.ts";
-import type { ChangeSide } from "./review-views.ts";
 
 /** A change, by the names that it has. */
 export interface ChangePlace {

@@ -1,3 +1,4 @@
+import type { ChangeSide } from "../../core/change.ts";
 import { UnsupportedError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { PlanRecord } from "../../core/plan.ts";
@@ -22,7 +23,7 @@ export async function hunksOf(
 ): Promise<readonly Hunk[]> {
   const { resource, path } = change;
   if (!hasHunks(change)) throw withoutHunks(path);
-  const content = (side: "before" | "after") =>
+  const content = (side: ChangeSide) =>
     changeContent(plan, sandboxes, { resource, path, side, digest: change[side]?.digest });
   const [before, after] = [await content("before"), await content("after")];
   if (isBinary(before) || isBinary(after)) throw withoutHunks(path);

@@ -1,3 +1,4 @@
+import type { ChangeSide } from "../../core/change.ts";
 import type { DiffPage } from "../diff-page.ts";
 import type { Approval, PlanChange } from "../plan-views.ts";
 
@@ -128,8 +129,6 @@ export interface VoteCount {
   /** Changes without any vote. */
   readonly open: number;
 }
-
-export type ChangeSide = "before" | "after";
 
 /** A hunk of the change of a text file. */
 export interface ReviewedHunk {

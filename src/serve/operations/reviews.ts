@@ -10,6 +10,7 @@ import {
   hunksShape,
   reviewPageShape,
   reviewShape,
+  side,
   targets,
   verdictShape,
 } from "../shapes/review-shapes.ts";
@@ -65,7 +66,7 @@ export const REVIEW_OPERATIONS = [
     query: z.strictObject({
       resource: resourceName,
       path,
-      side: z.enum(["before", "after"]),
+      side,
       digest: text.exactOptional().describe("The digest of that side, as the change has it; refuses others."),
     }),
     call: async ({ parameters, query }, { services, header }) => {

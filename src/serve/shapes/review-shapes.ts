@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CHANGE_SIDES } from "../../core/change.ts";
 import { VOTES } from "../../plans/review/review-views.ts";
 import { text } from "./parameters.ts";
 import { changeShape, diffShape } from "./plan-shapes.ts";
@@ -28,7 +29,7 @@ export const targets = {
     .describe("The digest of the whole diff; needed by targets without one of their own."),
 };
 
-const side = z.enum(["before", "after"]);
+export const side = z.enum(CHANGE_SIDES);
 
 /** Where a comment belongs. */
 export const commentPlace = {

@@ -15,6 +15,7 @@ const QUESTIONS = [
   "checkpoint",
   "snapshot",
   "git",
+  "merge",
   "databases",
   "inside",
   "strategy",

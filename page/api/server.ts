@@ -16,8 +16,8 @@ import type {
 
 /** Everything that the page asks of its server. */
 
-/** How many changes the page asks for at once. */
-const PAGE = 10_000;
+/** How many changes the page asks for at once. Many, because the server compares everything for each page. */
+const PAGE = 100_000;
 
 const at = (plan: string) => `/v1/plans/${encoded(plan)}`;
 
@@ -134,7 +134,7 @@ export async function restore(plan: string, checkpoint: string): Promise<void> {
 
 export async function apply(
   plan: string,
-  options: { readonly digest: string; readonly allow: readonly string[]; readonly only?: readonly string[] },
+  options: { readonly digest: string; readonly allow: readonly string[]; readonly approvedPart?: true },
 ): Promise<Landing> {
   return await post(`${at(plan)}/apply`, options);
 }

@@ -64,12 +64,10 @@ const LAND: Word = {
   },
 };
 
-/** The part that lands: what was approved, if some of it was not. */
-function approvedPart(model: PlanModel): { readonly only?: readonly string[] } {
-  const changes = model.changes.value;
-  const approved = changes.filter(({ vote }) => vote === "approved");
-  const isAll = approved.length === changes.length || !changes.some(({ vote }) => vote !== undefined);
-  return isAll ? {} : { only: approved.map(patternOf) };
+/** What lands: exactly what votes approve; without any vote, everything. */
+function approvedPart(model: PlanModel): { readonly approvedPart?: true } {
+  const hasVotes = model.changes.value.some(({ vote, hunks }) => vote !== undefined || hunks !== undefined);
+  return hasVotes ? { approvedPart: true } : {};
 }
 
 /** A yes that binds to the digest, with a word for each file that runs by itself. */
@@ -146,9 +144,9 @@ function SelfRunningWords({ waiting, allowed, setAllowed }: WordsProps): Compone
   );
 }
 
-/** The pattern that means exactly this path. */
+/** The pattern of this path; in patterns `?` stands for a star of a name. */
 function patternOf({ resource, path }: Pick<SelfRunning, "resource" | "path">): string {
-  return `${resource}:${path.replaceAll(/[\\*?[\]{}!]/g, "\\$&")}`;
+  return `${resource}:${path.replaceAll("*", "?")}`;
 }
 
 function ChangesQuestion({ model }: { readonly model: PlanModel }): ComponentChildren {

@@ -52,12 +52,18 @@ function chosenPaths({ participants }: TransactionRecord): { readonly only?: rea
   return chosen.length === 0 ? {} : { only: chosen };
 }
 
+function landedCount({ participants }: TransactionRecord): { readonly changes?: number } {
+  const landed = participants.filter(({ status }) => status === "committed");
+  return landed.length === 0 ? {} : { changes: landed.reduce((sum, { changes = 0 }) => sum + changes, 0) };
+}
+
 /** The details of an event that ends a transaction. */
 export function historyDetails(record: TransactionRecord): EventDetails["not applied"] {
   return {
     transaction: record.id,
     ...(record.message !== undefined && { message: record.message }),
     ...chosenPaths(record),
+    ...landedCount(record),
     ...(record.failure !== undefined && { failure: record.failure.report.message }),
   };
 }

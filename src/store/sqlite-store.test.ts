@@ -290,6 +290,7 @@ describe("records of the store", () => {
       "creating",
       "adding",
       "restoring",
+      "updating",
       "closing",
       "saving",
       "returning",

@@ -117,6 +117,29 @@ describe("what landed", () => {
     }
   });
 
+  it("[P14] the log alone tells who said what, who approved it and how, and what landed, after all else is gone", async () => {
+    using place = new Later();
+    await place.with(0, async ({ plans, reviews }) => {
+      await plans.create({ name: "p", resources: [{ location: "app", strategy: "filesystem_copy" }] });
+      await plans.write("p", undefined, "a", Buffer.from("2\n"));
+      const review = await reviews();
+      await review.comment("p", { path: "a", side: "after", line: 1, text: "why two?", via: "page" });
+      const { digest } = await plans.diff("p");
+      await plans.approve("p", { digest, via: "terminal" });
+      await plans.apply("p", { approved: true, message: "two" });
+    });
+    const { entries } = await place.with(30, ({ log }) => log("p"));
+    const told = (event: string) => {
+      const found = entries.find((entry) => entry.event === event);
+      assert.match(found?.actor ?? "", /^.+@.+$/, event);
+      return { ...found?.details } as { readonly [fact: string]: unknown };
+    };
+    assert.deepEqual([told("commented")["text"], told("commented")["path"]], ["why two?", "a"]);
+    assert.equal(told("approved")["via"], "terminal");
+    assert.deepEqual([told("applied")["message"], told("applied")["changes"]], ["two", 1]);
+    assert.ok(entries.some(({ event }) => event === "undo discarded"));
+  });
+
   it("leaves nothing of a plan that was undone in its list", async () => {
     using place = new Later();
     await place.applied("p");

@@ -6,7 +6,7 @@ import { assertRefused } from "./workplace.ts";
 const TEXT = Array.from({ length: 12 }, (_, line) => `line ${line + 1}\n`).join("");
 const changed = (line: number, word: string) => TEXT.replace(`line ${line}\n`, `${word}\n`);
 
-/** A plan in which a command changed line 2 of two files, one of which another writer then changed there too. */
+/** A plan whose command changed line 2 of two files, in one of which another writer then did so too. */
 function stageOf(actor: (typeof ACTORS)[number]): Stage {
   const stage = new Stage(actor);
   for (const name of ["apart", "touching"]) stage.write(`project/${name}`, TEXT);

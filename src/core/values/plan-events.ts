@@ -11,6 +11,8 @@ export type EndedTransaction = {
   readonly message?: string;
   /** The chosen paths of a part, `RESOURCE:PATH` each. */
   readonly only?: readonly string[];
+  /** How many changes landed, or came back. */
+  readonly changes?: number;
 };
 
 /** A commit or an undo of which nothing remains. */

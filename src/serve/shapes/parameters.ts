@@ -3,6 +3,7 @@ import { z } from "zod";
 /** Parameters that several operations share. Longer ones than any name, path or list that makes sense. */
 const LONGEST_TEXT = 65_536;
 const MOST_ITEMS = 10_000;
+const MOST_IN_PAGE = 100_000;
 
 export const text = z.string().max(LONGEST_TEXT);
 export const texts = z.array(text).max(MOST_ITEMS);
@@ -32,6 +33,6 @@ const digits = z
   .transform(Number);
 export const amount = digits.pipe(z.int().min(0)).exactOptional();
 /** How many items a page may have. */
-export const limit = digits.pipe(z.int().min(1).max(MOST_ITEMS)).exactOptional();
+export const limit = digits.pipe(z.int().min(1).max(MOST_IN_PAGE)).exactOptional();
 
 export const paths = texts.exactOptional().describe("Only changes at or below these paths.");

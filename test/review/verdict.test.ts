@@ -90,7 +90,7 @@ describe("the verdict of a review", { skip: NO_BROWSER }, () => {
     const second = await reviewed.context.newPage();
     await second.goto(reviewed.origin);
     await second.getByRole("treeitem", { name: /new\.txt/ }).waitFor();
-    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
     write(place, "late.txt", "late\\n");
     for (const window of [page, second]) {
       await window.getByRole("treeitem", { name: /late\.txt/ }).waitFor();

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { apply, type Decision, decide, undo } from "../api/server.ts";
 import type { SelfRunning } from "../api/types.ts";
 import { dialog } from "../model/keys.ts";
@@ -70,13 +70,20 @@ function approvedPart(model: PlanModel): { readonly approvedPart?: true } {
   return hasVotes ? { approvedPart: true } : {};
 }
 
+/** The digest of what the reviewer saw when the question came, or as soon as it is there. */
+function useSeenDigest(model: PlanModel): string | undefined {
+  const seen = useRef<string | undefined>(undefined);
+  seen.current ??= model.diff.value?.digest;
+  return seen.current;
+}
+
 /** A yes that binds to the digest, with a word for each file that runs by itself. */
 function WordQuestion({ model, title, explanation, button, act }: Word & { readonly model: PlanModel }) {
-  const [digest] = useState(model.diff.value?.digest);
+  const digest = useSeenDigest(model);
   const waiting = (model.diff.value?.selfRunning ?? []).filter(({ needsWord }) => needsWord);
   const [allowed, setAllowed] = useState<ReadonlySet<string>>(new Set());
   const stats = model.diff.value?.stats;
-  const hasMoved = model.diff.value?.digest !== digest;
+  const hasMoved = digest !== undefined && model.diff.value?.digest !== digest;
   const isReady =
     digest !== undefined && !hasMoved && model.isComplete.value && allowed.size === waiting.length;
   return (
@@ -151,9 +158,11 @@ function patternOf({ resource, path }: Pick<SelfRunning, "resource" | "path">): 
 
 function ChangesQuestion({ model }: { readonly model: PlanModel }): ComponentChildren {
   const [message, setMessage] = useState("");
-  const [digest] = useState(model.diff.value?.digest ?? "");
-  const ask = () =>
-    void end({ verdict: "changes", plan: model.id, digest, message }, "You asked for changes.");
+  const digest = useSeenDigest(model);
+  const isReady = digest !== undefined && message.trim() !== "";
+  const ask = () => {
+    if (isReady) void end({ verdict: "changes", plan: model.id, digest, message }, "You asked for changes.");
+  };
   return (
     <Dialog title="What should change?" onClose={close}>
       <textarea
@@ -162,14 +171,14 @@ function ChangesQuestion({ model }: { readonly model: PlanModel }): ComponentChi
         value={message}
         onInput={(event) => setMessage(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && event.ctrlKey && message.trim() !== "") ask();
+          if (event.key === "Enter" && event.ctrlKey) ask();
         }}
       />
       <p class="actions">
         <button type="button" onClick={close}>
           Cancel
         </button>
-        <button type="button" class="primary" disabled={message.trim() === ""} onClick={ask}>
+        <button type="button" class="primary" disabled={!isReady} onClick={ask}>
           Ask for changes
         </button>
       </p>

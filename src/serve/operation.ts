@@ -9,8 +9,8 @@ export interface ServeContext {
   readonly services: Services;
   /** The commands that clients stream. */
   readonly commands: ServedCommands;
-  /** Whether a caller of this server may approve in the user's name. */
-  readonly mayApprove: boolean;
+  /** How a person speaks through this server, for the log; absent if its callers may be programs. */
+  readonly person?: "api" | "page" | undefined;
   /** Of Drydock. */
   readonly version: string;
 }
@@ -131,9 +131,9 @@ function operation(definition: object, answer: Answer): Operation {
   return { ...given, parameters, query, body, answer };
 }
 
-/** Refuses what only a person may do, where the server can't know its callers as that. */
-export function assertPerson(mayApprove: boolean): void {
-  if (mayApprove) return;
+/** How a person speaks through this server. Refuses where the server can't know its callers as that. */
+export function assertPerson({ person }: ServeContext): NonNullable<ServeContext["person"]> {
+  if (person !== undefined) return person;
   throw new UsageError("This server takes no approvals.", {
     hint: "Approve at a terminal, or at the server's private socket.",
     code: "NOT_ALLOWED",

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { Workplace } from "../end-to-end/workplace.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { CLIENTS, McpClient } from "./mcp-client.ts";
 
 const TOOLS = [
@@ -202,3 +203,6 @@ function isRunning(words: string): boolean {
     }
   });
 }
+
+// The protocol's own tools take 160 MB to install.
+if (IS_LONG) await import("./mcp-suites.ts");

@@ -1,10 +1,12 @@
 import { constants } from "node:os";
 import { SystemCallError } from "../../core/errors/errors.ts";
+import { ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { OWN_NAME_PREFIX } from "../../engine/workspace/workspace.ts";
 import { failedWith, unlessFailed } from "../../system/calls/errno.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { AT_REMOVEDIR, calls, check, pathPointer, RENAME_NOREPLACE } from "../../system/calls/native.ts";
+import { setTimesAt } from "../../system/calls/set-times.ts";
 import { newId } from "../../system/state/new-id.ts";
 import type { OpenName } from "./asked-rename.ts";
 import { giveFolderMetadata } from "./folder-metadata.ts";
@@ -31,6 +33,7 @@ export function moveFolder(from: OpenName, to: OpenName, mayReplace: boolean): n
   removeAbandoned(top);
   using source = from.folder.openChild(from.name);
   const facts = source.ownFacts();
+  using _ = keepingTimes(top, from, to);
   const aside: OpenName = { folder: top, name: `${OWN_NAME_PREFIX}${newId()}${ASIDE_ENDING}` };
   makeFolder(aside);
   using copy = top.openChild(aside.name);
@@ -188,6 +191,17 @@ function removeAbandoned(top: Folder): void {
     using left = top.openBelowIfThere(name);
     if (left !== undefined && calls.flock(left.fd, LOCK_EX_NB) === 0) removeAll({ folder: top, name });
   }
+}
+
+/** Gives the top its times back at the end: a rename moves only those of the two folders that it is in. */
+function keepingTimes(top: Folder, from: OpenName, to: OpenName): Disposable {
+  const before = top.ownFacts();
+  const isOfRename = [from, to].some(({ folder }) => folder.ownFacts().ino === before.ino);
+  return {
+    [Symbol.dispose]: () => {
+      if (!isOfRename) check(setTimesAt(top.fd, ROOT_PATH, before), "utimensat", top.path);
+    },
+  };
 }
 
 /** The folder that the mount of this one begins with. */

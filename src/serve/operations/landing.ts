@@ -99,9 +99,9 @@ export const LANDING_OPERATIONS = [
     parameters: ofPlan,
     body: z.strictObject({ digest: text.min(1), allow: texts.exactOptional() }),
     output: approvalShape,
-    call: async ({ parameters, body }, { services, mayApprove }) => {
-      assertPerson(mayApprove);
-      return await services.plans.approve(parameters.plan, { ...body, via: "api" });
+    call: async ({ parameters, body }, context) => {
+      const via = assertPerson(context);
+      return await context.services.plans.approve(parameters.plan, { ...body, via });
     },
   }),
   json({

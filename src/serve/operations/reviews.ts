@@ -15,7 +15,6 @@ import {
   verdictShape,
 } from "../shapes/review-shapes.ts";
 
-const API = "api";
 const ofComment = ofPlan.extend({ comment: text.min(1) });
 
 /** Votes, looks, verdicts, and what becomes of comments are the word of a person. */
@@ -84,9 +83,9 @@ export const REVIEW_OPERATIONS = [
     parameters: ofPlan,
     body: z.strictObject({ vote: z.enum([...VOTES, "none"]), ...targets }),
     output: countShape,
-    call: async ({ parameters, body }, { services, mayApprove }) => {
-      assertPerson(mayApprove);
-      return await (await services.reviews()).vote(parameters.plan, { ...body, via: API });
+    call: async ({ parameters, body }, context) => {
+      const via = assertPerson(context);
+      return await (await context.services.reviews()).vote(parameters.plan, { ...body, via });
     },
   }),
   json({
@@ -97,9 +96,9 @@ export const REVIEW_OPERATIONS = [
     parameters: ofPlan,
     body: z.strictObject(targets),
     output: countShape,
-    call: async ({ parameters, body }, { services, mayApprove }) => {
-      assertPerson(mayApprove);
-      return await (await services.reviews()).look(parameters.plan, { ...body, via: API });
+    call: async ({ parameters, body }, context) => {
+      const via = assertPerson(context);
+      return await (await context.services.reviews()).look(parameters.plan, { ...body, via });
     },
   }),
   json({
@@ -111,11 +110,8 @@ export const REVIEW_OPERATIONS = [
     body: z.strictObject({ text: text.min(1), ...commentPlace }),
     output: commentShape,
     status: 201,
-    call: async ({ parameters, body }, { services, mayApprove }) =>
-      await (await services.reviews()).comment(parameters.plan, {
-        ...body,
-        via: mayApprove ? API : "program",
-      }),
+    call: async ({ parameters, body }, { services, person = "program" }) =>
+      await (await services.reviews()).comment(parameters.plan, { ...body, via: person }),
   }),
   json({
     id: "editComment",
@@ -125,9 +121,9 @@ export const REVIEW_OPERATIONS = [
     parameters: ofComment,
     body: z.strictObject({ text: text.min(1).exactOptional(), resolved: z.boolean().exactOptional() }),
     output: commentShape,
-    call: async ({ parameters: { plan, comment }, body }, { services, mayApprove }) => {
-      assertPerson(mayApprove);
-      return await (await services.reviews()).editComment(plan, comment, { ...body, via: API });
+    call: async ({ parameters: { plan, comment }, body }, context) => {
+      const via = assertPerson(context);
+      return await (await context.services.reviews()).editComment(plan, comment, { ...body, via });
     },
   }),
   json({
@@ -137,9 +133,9 @@ export const REVIEW_OPERATIONS = [
     summary: "Remove a comment",
     parameters: ofComment,
     output: z.strictObject({ removed: z.string() }),
-    call: async ({ parameters: { plan, comment } }, { services, mayApprove }) => {
-      assertPerson(mayApprove);
-      await (await services.reviews()).removeComment(plan, comment, API);
+    call: async ({ parameters: { plan, comment } }, context) => {
+      const via = assertPerson(context);
+      await (await context.services.reviews()).removeComment(plan, comment, via);
       return { removed: comment };
     },
   }),
@@ -151,9 +147,9 @@ export const REVIEW_OPERATIONS = [
     parameters: ofPlan,
     body: z.strictObject({ digest: text.min(1), message: text.exactOptional() }),
     output: verdictShape,
-    call: async ({ parameters, body }, { services, mayApprove }) => {
-      assertPerson(mayApprove);
-      return await (await services.reviews()).askForChanges(parameters.plan, { ...body, via: API });
+    call: async ({ parameters, body }, context) => {
+      const via = assertPerson(context);
+      return await (await context.services.reviews()).askForChanges(parameters.plan, { ...body, via });
     },
   }),
 ];

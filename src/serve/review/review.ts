@@ -63,7 +63,7 @@ export async function serveReview({
     ...{ services, version, requests, stopping },
     operations: OPERATIONS.filter(({ id }) => OF_THE_PAGE.has(id)),
     commands: new ServedCommands(),
-    mayApprove: true,
+    person: "page",
     guard: door,
     headers: PAGE_HEADERS,
     extend: (made) => addReviewRoutes(made, { ...{ door, end, plan, services, version } }),

@@ -63,7 +63,7 @@ async function serveUntilStopped(context: CommandContext, options: ServeCommandO
         ...(address === undefined ? ["drydock"] : [bracketed(address.host)]),
         ...(options.host ?? []),
       ],
-      mayApprove: address === undefined || options.allowApprove === true,
+      person: address === undefined || options.allowApprove === true ? "api" : undefined,
       allowApply: options.allowApply,
       onListening: ({ port }) => {
         if ("socket" in place)

@@ -4,7 +4,6 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { program, Workplace } from "../end-to-end/workplace.ts";
-import { IS_LONG } from "../support/long-form.ts";
 import { NpmTool } from "./npm-tool.ts";
 
 /** Scenarios that any server must pass. The others call tools and prompts of the suite's sample server. */
@@ -20,10 +19,7 @@ const SCENARIOS = [
   "input-required-result-unsupported-methods",
 ];
 
-// They take 160 MB to install.
-const describeIfLong = IS_LONG ? describe : () => undefined;
-
-describeIfLong("the MCP server and the protocol's own tools", () => {
+describe("the MCP server and the protocol's own tools", () => {
   it("[P7] satisfies the Inspector in strict mode, without an error or a warning", async () => {
     using inspector = new NpmTool("@modelcontextprotocol/inspector", "2.12.0", ".bin/mcp-inspector");
     using place = new Workplace();

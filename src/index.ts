@@ -136,13 +136,10 @@ export type {
 export type { DiffPage, DiffPageOptions } from "./plans/diff-page.ts";
 export type { DoctorReport } from "./plans/doctor.ts";
 export type { EntryList, ListOptions, ReadRange } from "./plans/entries/entry-views.ts";
+export type { ApplyOptions, ApplyResult, LandedView, ParticipantResult } from "./plans/landing-views.ts";
 export type { WantedLabels } from "./plans/plan-labels.ts";
 export type {
   AddOptions,
-  ApplyOptions,
-  ApplyResult,
-  Approval,
-  ApproveOptions,
   CheckpointOptions,
   CheckpointResult,
   CheckpointView,
@@ -153,9 +150,7 @@ export type {
   DiffOptions,
   EventsOptions,
   IdlePlan,
-  LandedView,
   ListPlansOptions,
-  ParticipantResult,
   PatchOptions,
   PlanChange,
   PlanDiff,
@@ -166,10 +161,14 @@ export type {
   PurgeResult,
   ResourceRequest,
   RestoreResult,
-  ReviewRequest,
-  ReviewRequestOptions,
   SelfRunningChange,
 } from "./plans/plan-views.ts";
+export type {
+  Approval,
+  ApproveOptions,
+  ReviewRequest,
+  ReviewRequestOptions,
+} from "./plans/review/approval-views.ts";
 export type { ChangePlace, ChangeSidePlace } from "./plans/review/change-content.ts";
 export type {
   ChangesAskedRequest,

@@ -5,12 +5,9 @@ import type { SandboxRecord } from "../core/sandbox.ts";
 import type { PlanEvent } from "../core/values/plan-events.ts";
 import type { StatementResult } from "../core/values/query.ts";
 import type { DiffPageOptions } from "../plans/diff-page.ts";
+import type { ApplyOptions, ApplyResult } from "../plans/landing-views.ts";
 import type {
   AddOptions,
-  ApplyOptions,
-  ApplyResult,
-  Approval,
-  ApproveOptions,
   CheckpointOptions,
   CheckpointResult,
   CheckpointView,
@@ -23,9 +20,13 @@ import type {
   PlanLog,
   PlanView,
   RestoreResult,
+} from "../plans/plan-views.ts";
+import type {
+  Approval,
+  ApproveOptions,
   ReviewRequest,
   ReviewRequestOptions,
-} from "../plans/plan-views.ts";
+} from "../plans/review/approval-views.ts";
 import type { ChangePlace, ChangeSidePlace } from "../plans/review/change-content.ts";
 import type {
   ChangesAskedRequest,

@@ -17,10 +17,9 @@ import {
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
 import { RESOLUTIONS } from "../core/values/merge.ts";
 import type { ListOptions, ReadRange } from "../plans/entries/entry-views.ts";
+import type { ApplyOptions } from "../plans/landing-views.ts";
 import type {
   AddOptions,
-  ApplyOptions,
-  ApproveOptions,
   CheckpointOptions,
   CleanupOptions,
   CreatePlanOptions,
@@ -29,8 +28,8 @@ import type {
   ListPlansOptions,
   PatchOptions,
   ResourceRequest,
-  ReviewRequestOptions,
 } from "../plans/plan-views.ts";
+import type { ApproveOptions, ReviewRequestOptions } from "../plans/review/approval-views.ts";
 import type { ResolveOptions } from "../plans/updates/update-views.ts";
 import type { CaptureRequest } from "../run/capture.ts";
 import type { ExecRequest } from "../run/exec.ts";

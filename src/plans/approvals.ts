@@ -2,7 +2,7 @@ import { SandboxConflictError, UsageError } from "../core/errors/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { Session } from "../sandboxes/access/session.ts";
 import type { HistoryEntry } from "../store/store.ts";
-import type { Approval, ApproveOptions } from "./plan-views.ts";
+import type { Approval, ApproveOptions } from "./review/approval-views.ts";
 
 /**
  * Approvals: the word of a person that exactly what has a certain digest may land.

@@ -5,9 +5,10 @@ import type { PlanRecord } from "../core/plan.ts";
 import { filePatch } from "../engine/show/file-patch.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { digestOfContent } from "../system/data/content-digest.ts";
+import type { LandedView } from "./landing-views.ts";
 import { ChangesDigest, isWanted } from "./plan-changes.ts";
 import { patchForm } from "./plan-patch.ts";
-import type { DiffOptions, LandedView, PatchOptions, PlanChange, PlanDiff } from "./plan-views.ts";
+import type { DiffOptions, PatchOptions, PlanChange, PlanDiff } from "./plan-views.ts";
 
 /** What an applied plan changed, in the form of a diff. */
 export async function landedDiff(

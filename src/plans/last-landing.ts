@@ -3,7 +3,7 @@ import { displayPath, isAtOrBelow } from "../core/paths/byte-path.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import { landingsAmong } from "../core/transaction.ts";
 import type { Store } from "../store/store.ts";
-import type { LandedPlan } from "./plan-views.ts";
+import type { LandedPlan } from "./landing-views.ts";
 
 /**
  * The plan that landed last in this folder: in a resource that contains the folder, or that the folder

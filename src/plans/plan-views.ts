@@ -2,8 +2,8 @@ import type { RemainingSandbox } from "../commit/cleanup/plan-closing.ts";
 import type { Change, ChangeKind, ChangeOperation, DiffStats } from "../core/change.ts";
 import type { PlanLabels, PlanState } from "../core/plan.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
-import type { Attention } from "../core/strategy.ts";
 import type { PlanLogEntry } from "../core/values/plan-events.ts";
+import type { LandedView } from "./landing-views.ts";
 import type { WantedLabels } from "./plan-labels.ts";
 
 /** A plan as people and programs see it. The command line prints exactly these shapes with `--json`. */
@@ -70,14 +70,6 @@ export interface PlanDiff {
   readonly landed?: LandedView;
 }
 
-/** The landings of an applied plan. */
-export interface LandedView {
-  /** UTC, ISO 8601: when the last of them landed. */
-  readonly at: string;
-  /** How many changes more each resource got, of which no list is kept. */
-  readonly unlisted: readonly { readonly resource: string; readonly changes: number }[];
-}
-
 /** An entry that is deleted at one path and added at another, with the same content, mode and owner. */
 export interface PlanRename {
   readonly resource: string;
@@ -107,27 +99,6 @@ export interface SelfRunningChange {
 export interface PlanChange extends Change {
   /** The resource's name. */
   readonly resource: string;
-}
-
-export interface ApplyResult {
-  readonly planId: string;
-  readonly state: PlanState;
-  readonly message?: string;
-  readonly participants: readonly ParticipantResult[];
-  /** What a person should look at although it landed; the command then exits with 4. */
-  readonly attention: readonly (Attention & { readonly resource: string })[];
-  /**
-   * Warnings for the user, for example that atomicity does not hold for a resource that is worked on in
-   * place.
-   */
-  readonly warnings: readonly string[];
-}
-
-export interface ParticipantResult {
-  readonly resource: string;
-  readonly strategy: string;
-  readonly outcome: "committed" | "unchanged";
-  readonly changes: number;
 }
 
 /** One resource of a new plan, as the user gave it. */
@@ -174,14 +145,6 @@ export interface ListPlansOptions {
   readonly labels?: WantedLabels;
 }
 
-/** A plan with a landing that was not undone. */
-export interface LandedPlan {
-  readonly id: string;
-  readonly name: string;
-  /** UTC, ISO 8601. */
-  readonly landedAt: string;
-}
-
 export interface CheckpointOptions {
   /** The name of the checkpoint. */
   readonly label?: string;
@@ -203,90 +166,6 @@ export interface PatchOptions extends Omit<DiffOptions, "onChange"> {
   readonly onDiff?: (diff: PlanDiff) => void;
   /** Say of files that are not text only that they differ. Git does not take such a patch. */
   readonly onlyText?: boolean;
-}
-
-export interface ApplyOptions {
-  /** Recorded with the plan, and the message of commits that the apply makes. */
-  readonly message?: string;
-  /**
-   * For git checkouts: one commit takes the place of those made inside, on the branch that is checked
-   * out. Its message is `message`, or theirs joined.
-   */
-  readonly squash?: boolean;
-  /** Land only if `diff` still gives this digest. */
-  readonly digest?: string;
-  /** Land only what the last approval of the plan covers, with the files that it allows. */
-  readonly approved?: boolean;
-  /**
-   * Land exactly the changes, and hunks of changes, that are approved by votes as they are now; the rest
-   * stays in the plan, which stays open. If all are approved, the plan lands as a whole.
-   */
-  readonly approvedPart?: boolean;
-  /**
-   * Land only the paths that these choose, `[RESOURCE:]PATTERN` each; the rest stays in the plan, which stays
-   * open. In a pattern `*` stands for characters of a name, `**` for names; a chosen path includes everything
-   * below it. For folders and files only.
-   */
-  readonly only?: readonly string[];
-  /**
-   * Files that may land although tools run them by themselves (git hooks, editor tasks), `[RESOURCE:]PATTERN`
-   * each, in addition to those that the configuration allows.
-   */
-  readonly allow?: readonly string[];
-  /**
-   * Commands that must succeed inside the sandboxes first, each as a shell takes it, in addition to `checks:`
-   * of the configuration. What they write does not land.
-   */
-  readonly check?: readonly string[];
-  /** Whether the checks of the configuration run. Default: yes. */
-  readonly checks?: boolean;
-  /**
-   * First merge what other writers changed at the plan's paths meanwhile, as `update` does. Lands only if
-   * everything could be merged.
-   */
-  readonly update?: boolean;
-  /** Do everything up to the decision, then take it back. */
-  readonly dryRun?: boolean;
-  readonly allowIrreversible?: boolean;
-  /**
-   * Also land sandboxes from before a restart of the machine, though work that was not on disk may be
-   * missing.
-   */
-  readonly afterRestart?: boolean;
-}
-
-export interface ApproveOptions {
-  /** The digest of the diff that the person saw. */
-  readonly digest: string;
-  /** Files that may land although tools run them by themselves, as for an apply. */
-  readonly allow?: readonly string[];
-  /** The way in which the person gave the approval, for the log. Default: "library". */
-  readonly via?: string;
-}
-
-/** The word of a person that exactly the changes with this digest may land. */
-export interface Approval {
-  readonly planId: string;
-  readonly digest: string;
-  readonly allow: readonly string[];
-  readonly via: string;
-  /** "name@host" of the user. */
-  readonly actor: string;
-  /** UTC, ISO 8601. */
-  readonly at: string;
-}
-
-export interface ReviewRequestOptions {
-  /** What the work is, for the person who reviews it. */
-  readonly message?: string;
-}
-
-/** What a person is asked to review, and the last approval, which counts only for its own digest. */
-export interface ReviewRequest {
-  readonly planId: string;
-  readonly digest: string;
-  readonly stats: DiffStats;
-  readonly approval?: Approval;
 }
 
 /** A saved state of a plan. */

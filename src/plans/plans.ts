@@ -16,6 +16,7 @@ import type { PlanDescriptions } from "./describe-plan.ts";
 import { readInside } from "./entries/inner-links.ts";
 import { noteChange } from "./entries/plan-entries.ts";
 import { noteSealed } from "./history/plan-log.ts";
+import type { ApplyOptions, ApplyResult, LandedPlan } from "./landing-views.ts";
 import { lastLandedIn } from "./last-landing.ts";
 import type { PlanJoining } from "./making/plan-joining.ts";
 import { ChangesDigest, digestOf, eachChange, type PlanChanges, planChanges } from "./plan-changes.ts";
@@ -24,20 +25,13 @@ import { planDiff } from "./plan-diff.ts";
 import { hasLabels } from "./plan-labels.ts";
 import type {
   AddOptions,
-  ApplyOptions,
-  ApplyResult,
-  Approval,
-  ApproveOptions,
   CreatePlanOptions,
   DiffOptions,
-  LandedPlan,
   ListPlansOptions,
   PatchOptions,
   PlanChange,
   PlanDiff,
   PlanView,
-  ReviewRequest,
-  ReviewRequestOptions,
 } from "./plan-views.ts";
 import { choosePaths, chosenChanges } from "./resources/chosen-paths.ts";
 import {
@@ -47,6 +41,12 @@ import {
   assertWritable,
   hasUnwritable,
 } from "./resources/restrictions.ts";
+import type {
+  Approval,
+  ApproveOptions,
+  ReviewRequest,
+  ReviewRequestOptions,
+} from "./review/approval-views.ts";
 import type { ApprovedPart } from "./review/approved-part.ts";
 import type { PlanUpdates } from "./updates/plan-updates.ts";
 

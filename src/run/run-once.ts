@@ -1,5 +1,6 @@
 import type { LimitName } from "../core/values/limits.ts";
-import type { ApplyOptions, ApplyResult, CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
+import type { ApplyOptions, ApplyResult } from "../plans/landing-views.ts";
+import type { CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
 import type { Plans } from "../plans/plans.ts";
 import { leavesWork, type OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
 import type { ExecRequest, ExecResult, RunningCommand } from "./exec.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ApplyResult } from "../../plans/plan-views.ts";
+import type { ApplyResult } from "../../plans/landing-views.ts";
 import { recoveryLines } from "./machine/recovery-lines.ts";
 import { applyLines, undoLines } from "./plan/apply-lines.ts";
 import { attentionLine } from "./plan/attention-line.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Approval } from "../../plans/plan-views.ts";
+import type { Approval } from "../../plans/review/approval-views.ts";
 import type { ReviewComment } from "../../plans/review/review-views.ts";
 import { planArgument, statsShape } from "../shapes.ts";
 import { tool } from "../tool.ts";

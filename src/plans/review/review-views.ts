@@ -1,6 +1,7 @@
 import type { ChangeSide } from "../../core/change.ts";
 import type { DiffPage } from "../diff-page.ts";
-import type { Approval, PlanChange } from "../plan-views.ts";
+import type { PlanChange } from "../plan-views.ts";
+import type { Approval } from "./approval-views.ts";
 
 /** The word of a reviewer on one change, or on one hunk of it. */
 export const VOTES = ["approved", "rejected"] as const;

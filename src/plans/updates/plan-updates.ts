@@ -13,7 +13,7 @@ import { resourceOf } from "../../sandboxes/plan-sandboxes.ts";
 import type { StoreChange } from "../../store/store.ts";
 import { type PlanCheckpoints, planMoved } from "../checkpoints/plan-checkpoints.ts";
 import type { PlanRestores } from "../checkpoints/plan-restores.ts";
-import type { ApplyOptions } from "../plan-views.ts";
+import type { ApplyOptions } from "../landing-views.ts";
 import { assertWritable } from "../resources/restrictions.ts";
 import type { ResolveOptions, ResolveResult, UpdateResult } from "./update-views.ts";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ApplyOptions, ApplyResult } from "../../../plans/plan-views.ts";
+import type { ApplyOptions, ApplyResult } from "../../../plans/landing-views.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { addAllowOption, askToAllow, canAsk, nameFiles, refusedFor } from "../../options/allow-option.ts";

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { UsageError } from "../../../core/errors/errors.ts";
-import type { Approval, ApproveOptions, PlanDiff } from "../../../plans/plan-views.ts";
+import type { PlanDiff } from "../../../plans/plan-views.ts";
+import type { Approval, ApproveOptions } from "../../../plans/review/approval-views.ts";
 import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";

@@ -1,5 +1,5 @@
 import { displayPath } from "../../../core/paths/byte-path.ts";
-import type { ApplyResult, ParticipantResult } from "../../../plans/plan-views.ts";
+import type { ApplyResult, ParticipantResult } from "../../../plans/landing-views.ts";
 import { textTable } from "../text-table.ts";
 
 /** The result of an apply, or with `dryRun` what it would have been. */

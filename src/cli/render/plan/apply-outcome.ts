@@ -1,4 +1,4 @@
-import type { ApplyResult } from "../../../plans/plan-views.ts";
+import type { ApplyResult } from "../../../plans/landing-views.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { EXIT } from "../../exit-codes.ts";
 import { attentionLine } from "./attention-line.ts";

@@ -1,6 +1,7 @@
 import type { ChangeOperation } from "../../../core/change.ts";
 import { displayPath } from "../../../core/paths/byte-path.ts";
-import type { LandedView, PlanChange, PlanDiff, PlanRename } from "../../../plans/plan-views.ts";
+import type { LandedView } from "../../../plans/landing-views.ts";
+import type { PlanChange, PlanDiff, PlanRename } from "../../../plans/plan-views.ts";
 import { RenameIndex } from "../../../plans/renames/rename-index.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";

@@ -893,6 +893,18 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Progress: {
+            /** @description What is done at present: 'copying', 'landing'. */
+            task: string;
+            done: number;
+            /** @description Absent while unknown. */
+            total?: number;
+            /** @description The operation of the call. */
+            operation: string;
+            planId?: string;
+            /** @description Its name; absent for what is about the plan as a whole. */
+            resource?: string;
+        };
         Plan: {
             id: string;
             name: string;
@@ -1527,7 +1539,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1572,7 +1584,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -1596,7 +1608,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1637,7 +1649,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1664,7 +1676,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1694,7 +1706,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1722,7 +1734,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1746,7 +1758,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1820,7 +1832,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1885,7 +1897,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1915,7 +1927,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1953,7 +1965,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1991,7 +2003,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2027,7 +2039,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -2059,7 +2071,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2119,7 +2131,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2231,7 +2243,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2264,7 +2276,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2297,7 +2309,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2330,7 +2342,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2381,7 +2393,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2432,7 +2444,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2465,7 +2477,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -2504,7 +2516,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2533,7 +2545,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2563,7 +2575,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2606,7 +2618,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2635,7 +2647,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2722,7 +2734,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2766,7 +2778,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2809,7 +2821,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -2841,7 +2853,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2866,7 +2878,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2899,7 +2911,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2951,7 +2963,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2979,7 +2991,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3034,7 +3046,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3070,7 +3082,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3101,7 +3113,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3125,7 +3137,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3158,7 +3170,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3186,7 +3198,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3211,7 +3223,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3308,7 +3320,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3340,7 +3352,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3361,7 +3373,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3382,7 +3394,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3403,7 +3415,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3428,7 +3440,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3449,7 +3461,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3470,7 +3482,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
             200: {
                 headers: {
                     [name: string]: unknown;

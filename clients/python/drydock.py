@@ -27,7 +27,7 @@ import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Iterable, Iterator, Literal, Mapping, Sequence, TypedDict, Union
+from typing import Any, BinaryIO, Callable, Iterable, Iterator, Literal, Mapping, Sequence, TypedDict, Union
 from urllib.parse import quote
 
 __all__ = ["Client", "Command", "ConflictError", "DrydockError", "Plan", "plan"]
@@ -104,6 +104,18 @@ class Event(TypedDict, total=False):
     cursor: str
 
 
+class Progress(TypedDict, total=False):
+    task: str
+    done: int
+    total: int
+    operation: str
+    planId: str
+    resource: str
+
+
+OnProgress = Callable[[Progress], object]
+
+
 class DrydockError(Exception):
     """A problem that the server tells of: `code` and `hint` are those of the command line."""
 
@@ -164,6 +176,7 @@ class Client:
         labels: Mapping[str, str] | None = None,
         read_only: bool | None = None,
         allow_irreversible: bool | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Plan:
         """Makes a plan. A resource is a location, or a mapping with location, name, type, strategy, from."""
         body = {
@@ -173,7 +186,7 @@ class Client:
             "readOnly": read_only,
             "allowIrreversible": allow_irreversible,
         }
-        info = self._json("POST", "/plans", body=body)
+        info = self._json("POST", "/plans", body=body, on_progress=on_progress)
         return Plan(self, info["id"])
 
     def open(self, plan: str) -> Plan:
@@ -218,6 +231,7 @@ class Client:
         undo_older_than_ms: int | None = None,
         dry_run: bool | None = None,
         force: bool | None = None,
+        on_progress: OnProgress | None = None,
     ) -> dict[str, JSON]:
         body = {
             "olderThanMs": older_than_ms,
@@ -225,7 +239,7 @@ class Client:
             "dryRun": dry_run,
             "force": force,
         }
-        return self._json("POST", "/cleanup/purge", body=body)
+        return self._json("POST", "/cleanup/purge", body=body, on_progress=on_progress)
 
     def cleanup_status(self) -> dict[str, JSON]:
         return self._json("GET", "/cleanup/status")
@@ -244,7 +258,23 @@ class Client:
 
     # Requests
 
-    def _json(self, method: str, path: str, *, query: Mapping[str, JSON] | None = None, body: JSON = None) -> JSON:
+    def _json(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, JSON] | None = None,
+        body: JSON = None,
+        on_progress: OnProgress | None = None,
+    ) -> JSON:
+        if on_progress is not None:
+            for name, data in self._stream(method, path, query=query, body=body):
+                if name == "done":
+                    return data
+                if name == "problem":
+                    raise _error(data)
+                on_progress(data)
+            raise DrydockError({"code": "NO_ANSWER", "detail": "The server ended before it had answered."})
         with self._request(method, path, query=query, body=body) as response:
             return json.loads(response.read())
 
@@ -297,7 +327,8 @@ class Client:
         self, method: str, path: str, *, query: Mapping[str, JSON] | None = None, body: JSON = None
     ) -> Iterator[tuple[str, JSON]]:
         """Server-sent events: their names and data. Closing the iterator closes the connection."""
-        with self._request(method, path, query=query, body=body) as response:
+        headers = {"Accept": "text/event-stream"}
+        with self._request(method, path, query=query, body=body, headers=headers) as response:
             name, data = "", ""
             for line in response:
                 text = line.decode().rstrip("\n")
@@ -326,11 +357,15 @@ class Plan:
         return self._get("")
 
     def add(
-        self, resources: Iterable[str | Mapping[str, str]], *, allow_irreversible: bool | None = None
+        self,
+        resources: Iterable[str | Mapping[str, str]],
+        *,
+        allow_irreversible: bool | None = None,
+        on_progress: OnProgress | None = None,
     ) -> PlanInfo:
         """Takes more resources in, with what commands of the plan wrote there."""
         body = {"resources": [_resource(each) for each in resources], "allowIrreversible": allow_irreversible}
-        return self._post("/resources", body)
+        return self._post("/resources", body, on_progress)
 
     def path(self, resource: str | None = None) -> str:
         """Where programs find the sandbox: a folder or a URL."""
@@ -398,9 +433,10 @@ class Plan:
 
     # Changes
 
-    def diff(self, *, paths: Sequence[str] | None = None) -> Diff:
+    def diff(self, *, paths: Sequence[str] | None = None, on_progress: OnProgress | None = None) -> Diff:
         """What would change, all pages together. Its digest binds an apply to it."""
-        first: Diff = self._get("/diff", paths=paths)
+        query = {"paths": paths}
+        first: Diff = self._client._json("GET", self._at("/diff"), query=query, on_progress=on_progress)
         changes = [*first["changes"]]
         cursor = first.get("next")
         while cursor is not None:
@@ -418,14 +454,14 @@ class Plan:
         """What commands wrote outside of the plan."""
         return self._get("/scratch")
 
-    def checkpoint(self, label: str | None = None) -> dict[str, JSON]:
-        return self._post("/checkpoints", {"label": label})
+    def checkpoint(self, label: str | None = None, *, on_progress: OnProgress | None = None) -> dict[str, JSON]:
+        return self._post("/checkpoints", {"label": label}, on_progress)
 
     def checkpoints(self) -> list[dict[str, JSON]]:
         return self._get("/checkpoints")["checkpoints"]
 
-    def restore(self, checkpoint: str) -> dict[str, JSON]:
-        return self._post(f"/checkpoints/{_part(checkpoint)}/restore", {})
+    def restore(self, checkpoint: str, *, on_progress: OnProgress | None = None) -> dict[str, JSON]:
+        return self._post(f"/checkpoints/{_part(checkpoint)}/restore", {}, on_progress)
 
     # Landing
 
@@ -441,6 +477,7 @@ class Plan:
         dry_run: bool | None = None,
         allow_irreversible: bool | None = None,
         after_restart: bool | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Applied:
         """Lands everything, or nothing: then it raises."""
         body = {
@@ -454,18 +491,18 @@ class Plan:
             "allowIrreversible": allow_irreversible,
             "afterRestart": after_restart,
         }
-        return self._post("/apply", body)
+        return self._post("/apply", body, on_progress)
 
-    def undo(self) -> Applied:
-        return self._post("/undo", {})
+    def undo(self, *, on_progress: OnProgress | None = None) -> Applied:
+        return self._post("/undo", {}, on_progress)
 
-    def rollback(self) -> PlanInfo:
+    def rollback(self, *, on_progress: OnProgress | None = None) -> PlanInfo:
         """Throws the work away; the plan stays open."""
-        return self._post("/rollback", {})
+        return self._post("/rollback", {}, on_progress)
 
-    def cancel(self) -> PlanInfo:
+    def cancel(self, *, on_progress: OnProgress | None = None) -> PlanInfo:
         """Throws the work away and closes the plan."""
-        return self._post("/cancel", {})
+        return self._post("/cancel", {}, on_progress)
 
     def request_review(self, message: str | None = None) -> dict[str, JSON]:
         return self._post("/review", {"message": message})
@@ -497,8 +534,8 @@ class Plan:
     def _get(self, at: str, **query: JSON) -> JSON:
         return self._client._json("GET", self._at(at), query=query)
 
-    def _post(self, at: str, body: Mapping[str, JSON]) -> JSON:
-        return self._client._json("POST", self._at(at), body=body)
+    def _post(self, at: str, body: Mapping[str, JSON], on_progress: OnProgress | None = None) -> JSON:
+        return self._client._json("POST", self._at(at), body=body, on_progress=on_progress)
 
     def _pages(self, at: str, member: str, query: Mapping[str, JSON]) -> Iterator[JSON]:
         cursor = None

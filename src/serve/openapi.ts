@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { BASE, OPERATIONS } from "./api.ts";
 import type { Operation } from "./operation.ts";
-import { problemShape } from "./shapes/machine-shapes.ts";
+import { problemShape, progressShape } from "./shapes/machine-shapes.ts";
 
 type Schema = { readonly [key: string]: unknown };
 
 /** The OpenAPI document (3.1) of the API, made from the table of operations. */
 export function openApiDocument(): Schema {
   const schemas = new Schemas();
+  schemas.answer(progressShape);
   const paths: { [path: string]: { [method: string]: Schema } } = {};
   for (const operation of OPERATIONS) {
     const path = `${BASE}${operation.path}`;
@@ -55,6 +56,10 @@ function described(operation: Operation, schemas: Schemas): Schema {
   };
 }
 
+/** No content type of its own: types that are made of this document would have to tell the two apart. */
+const DONE =
+  "Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem.";
+
 const RANGE = {
   name: "Range",
   in: "header",
@@ -97,7 +102,7 @@ function answersOf({ answer }: Operation, schemas: Schemas): Schema {
     case "json":
       return {
         [answer.status]: {
-          description: "Done",
+          description: DONE,
           content: { "application/json": { schema: schemas.answer(answer.schema) } },
         },
       };

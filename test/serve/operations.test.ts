@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { OPERATIONS } from "../../src/serve/api.ts";
+import { progressShape } from "../../src/serve/shapes/machine-shapes.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
 import { Served, textOf } from "./served.ts";
 
@@ -247,6 +248,43 @@ describe("the operations of 'drydock serve'", () => {
     assert.deepEqual(seen, ["stderr got word\n", "stdout term\n"]);
     assert.equal((ended as { exitCode: number }).exitCode, 5);
     assert.equal((await post("signal", { headers, body: '{"signal":"SIGTERM"}' })).code, "NO_SUCH_COMMAND");
+  });
+
+  it("[P4] tell their progress, with plan, resource and operation, to a client that takes events", async () => {
+    using place = new Workplace();
+    place.folder("app", Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`f${at}`, "x\n"])));
+    await using served = await Served.start(place);
+    const headers = { "content-type": "application/json", accept: "text/event-stream" };
+    const told = async (path: string, body?: object) => {
+      const method = body === undefined ? "GET" : "POST";
+      const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+      const events = await Array.fromAsync(served.events(path, request));
+      const last = events.pop();
+      for (const { event, data } of events) {
+        assert.equal(event, "progress");
+        progressShape.parse(data);
+      }
+      const about = new Set(
+        events.map(({ data: { operation, planId, resource } }) => `${operation} ${planId} ${resource}`),
+      );
+      return { last, about: [...about], tasks: events.map(({ data }) => data.task) };
+    };
+    const resources = [{ location: "app", strategy: "filesystem_copy" }];
+    const made = await told("/v1/plans", { name: "p", resources });
+    const { id } = place.answer("plan", "show", "p");
+    assert.deepEqual([made.last?.event, made.last?.data], ["done", place.answer("plan", "show", "p")]);
+    assert.deepEqual(made.about, [`createPlan ${id} app`]);
+    await served.raw("/v1/plans/p/file?path=f7", { method: "PUT", body: "new\n" });
+    assert.deepEqual((await told("/v1/plans/p/diff")).about, [`diffPlan ${id} app`]);
+    const refused = await told("/v1/plans/p/apply", { check: ["true", "exit 3"] });
+    assert.ok(refused.tasks.some((task) => task.startsWith("checking: ")));
+    assert.deepEqual([refused.last?.event, refused.last?.data.details.reason], ["problem", "CHECK_FAILED"]);
+    const applied = await told("/v1/plans/p/apply", {});
+    assert.deepEqual([applied.last?.event, applied.last?.data.state], ["done", "applied"]);
+    assert.deepEqual(applied.about, [`applyPlan ${id} app`]);
+    assert.deepEqual((await told("/v1/plans/p/undo", {})).last?.data.state, "undone");
+    const bad = await served.raw("/v1/plans/p/apply", { method: "POST", headers, body: '{"nonsense":1}' });
+    assert.deepEqual([bad.statusCode, JSON.parse(await textOf(bad)).code], [400, "BAD_ARGUMENT"]);
   });
 
   it("[P3] follow events, and go on behind Last-Event-ID", async () => {

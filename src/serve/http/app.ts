@@ -5,7 +5,8 @@ import { Hono } from "hono";
 import { BASE, OPERATIONS } from "../api.ts";
 import { openApiDocument } from "../openapi.ts";
 import type { ByteAnswer, Operation, ServeContext, StreamEvent } from "../operation.ts";
-import { problemOf, RequestError } from "./problem.ts";
+import { followedCall, wantsEvents } from "./followed-call.ts";
+import { type Problem, problemOf, RequestError } from "./problem.ts";
 import { contentOf, inputOf } from "./request-input.ts";
 import { sendBytes, sendEvents } from "./streams.ts";
 
@@ -52,11 +53,10 @@ export interface AppOptions extends ServeContext {
 
 /** The routes: one for each operation, the document, and the agents' way in. */
 export function makeApp(options: AppOptions): App {
-  const { guard, requests, stopping, mcp, operations = OPERATIONS, headers = {}, onDefect } = options;
+  const { guard, requests, stopping, mcp, operations = OPERATIONS, headers = {} } = options;
   const app: App = new Hono();
   app.onError((thrown) => {
-    const problem = problemOf(thrown);
-    if (problem.code === "DEFECT") onDefect(thrown);
+    const problem = reported(thrown, options);
     return answerOf(problem, problem.status, "application/problem+json");
   });
   app.notFound(() => {
@@ -109,6 +109,16 @@ async function answer(
   };
   const { operations } = context.services;
   const about = { operation: operation.id, signal };
+  const stream = async (events: AsyncIterable<StreamEvent>): Promise<Response> => {
+    await sendEvents(events, outgoing, (thrown) => reported(thrown, context));
+    return RESPONSE_ALREADY_SENT;
+  };
+  if (operation.answer.kind === "json" && wantsEvents(incoming.headers.accept))
+    return await stream(
+      followedCall((onProgress) =>
+        operations.run({ ...about, onProgress }, () => operation.call(input, call)),
+      ),
+    );
   const result = await operations.run(about, () => operation.call(input, call));
   switch (operation.answer.kind) {
     case "json":
@@ -120,12 +130,15 @@ async function answer(
       return RESPONSE_ALREADY_SENT;
     }
     case "events":
-      await sendEvents(
-        operations.each(about, () => result as AsyncIterable<StreamEvent>),
-        outgoing,
-      );
-      return RESPONSE_ALREADY_SENT;
+      return await stream(operations.each(about, () => result as AsyncIterable<StreamEvent>));
   }
+}
+
+/** What a client hears of an error; a defect is told to the owner of the server too. */
+function reported(thrown: unknown, { onDefect }: Pick<AppOptions, "onDefect">): Problem {
+  const problem = problemOf(thrown);
+  if (problem.code === "DEFECT") onDefect(thrown);
+  return problem;
 }
 
 function answerOf(document: unknown, status: number, type = "application/json"): Response {

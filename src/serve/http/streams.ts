@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
 import type { ByteAnswer, StreamEvent } from "../operation.ts";
-import { problemOf } from "./problem.ts";
+import type { Problem } from "./problem.ts";
 
 /** Tells both sides now and then that a silent stream goes on. */
 const BEAT_MS = 15_000;
@@ -37,6 +37,7 @@ async function* asBytes(
 export async function sendEvents(
   events: AsyncIterable<StreamEvent>,
   outgoing: ServerResponse,
+  problemOf: (thrown: unknown) => Problem,
 ): Promise<void> {
   outgoing.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   outgoing.flushHeaders();
@@ -44,13 +45,16 @@ export async function sendEvents(
     if (!outgoing.writableNeedDrain && !outgoing.writableEnded) outgoing.write(":\n\n");
   }, BEAT_MS);
   try {
-    await sent(asText(events), outgoing);
+    await sent(asText(events, problemOf), outgoing);
   } finally {
     clearInterval(beat);
   }
 }
 
-async function* asText(events: AsyncIterable<StreamEvent>): AsyncGenerator<string> {
+async function* asText(
+  events: AsyncIterable<StreamEvent>,
+  problemOf: (thrown: unknown) => Problem,
+): AsyncGenerator<string> {
   try {
     for await (const event of events) yield eventText(event);
   } catch (thrown) {

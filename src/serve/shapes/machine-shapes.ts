@@ -131,6 +131,17 @@ export const doctorShape = z
   })
   .meta({ id: "Doctor" });
 
+export const progressShape = z
+  .strictObject({
+    task: z.string().describe("What is done at present: 'copying', 'landing'."),
+    done: z.number(),
+    total: z.number().optional().describe("Absent while unknown."),
+    operation: z.string().describe("The operation of the call."),
+    planId: z.string().optional(),
+    resource: z.string().optional().describe("Its name; absent for what is about the plan as a whole."),
+  })
+  .meta({ id: "Progress" });
+
 export const problemShape = z
   .strictObject({
     type: z.string().describe("A name of the kind of problem, by its code."),

@@ -137,6 +137,20 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(caught.exception.details["conflicts"][0]["path"], "a.txt")
         self.assertEqual((self.app / "a.txt").read_text(), "theirs, and longer\n")
 
+    def test_long_calls_tell_their_progress(self) -> None:
+        told: list[drydock.Progress] = []
+        resource = {"location": str(self.app), "strategy": "filesystem_copy"}
+        plan = client.create([resource], on_progress=told.append)
+        plan.write("a.txt", "mine")
+        plan.diff(on_progress=told.append)
+        (self.app / "a.txt").write_text("theirs, and longer\n")
+        with self.assertRaises(drydock.ConflictError):
+            plan.apply(on_progress=told.append)
+        self.assertEqual(plan.rollback(on_progress=told.append)["id"], plan.id)
+        plan.cancel()
+        about = {(each["operation"], each["planId"], each.get("resource")) for each in told}
+        self.assertLessEqual({(name, plan.id, "app") for name in ("diffPlan", "applyPlan")}, about)
+
     def test_events_go_on_behind_a_cursor(self) -> None:
         plan = self.plan()
         events = plan.events()

@@ -4,6 +4,7 @@ import type {
   Checkpoint,
   Comment,
   Diff,
+  Hunks,
   Landing,
   LogEntry,
   Plan,
@@ -59,6 +60,11 @@ export async function patchOf(
   return await bytesOf(`${at(plan)}/patch${query({ paths })}`, signal);
 }
 
+/** The hunks of one change; none if it has none that can land alone. */
+export async function hunksOf(plan: string, { resource, path }: Change, signal: AbortSignal): Promise<Hunks> {
+  return await get(`${at(plan)}/review/hunks${query({ resource, path })}`, signal);
+}
+
 /** The first bytes of one side of a change. Refused if that side has moved since the change was read. */
 export async function contentOf(
   plan: string,
@@ -94,6 +100,17 @@ export async function vote(plan: string, digests: readonly string[], word: Vote 
     const targets = digests.slice(from, from + MOST_TARGETS).map((digest) => ({ digest }));
     await post(`${at(plan)}/review/votes`, { vote: word, targets });
   }
+}
+
+/** Approves or rejects hunks of one change, or takes that back. */
+export async function voteOnHunks(
+  plan: string,
+  { resource, path, digest }: Pick<Change, "resource" | "path" | "digest">,
+  hunks: readonly string[],
+  word: Vote | "none",
+): Promise<void> {
+  const targets = hunks.map((hunk) => ({ resource, path, digest, hunk }));
+  await post(`${at(plan)}/review/votes`, { vote: word, targets });
 }
 
 /** Records that the user has looked at the changes with these digests. */

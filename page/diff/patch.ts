@@ -1,3 +1,5 @@
+import type { ReviewedHunk } from "../api/types.ts";
+
 /** One line of a hunk. */
 export interface HunkLine {
   readonly kind: "same" | "added" | "deleted";
@@ -8,10 +10,35 @@ export interface HunkLine {
 
 /** Lines of a text file that change, with those around them. */
 export interface Hunk {
+  /** By which a word is said on it alone, if it can have one. */
+  readonly id?: string;
   /** The first line of it, counted from 1, on each side. */
   readonly before: number;
   readonly after: number;
   readonly lines: readonly HunkLine[];
+}
+
+/** A hunk of the API. */
+export function hunkOf({ id, oldStart, newStart, lines }: ReviewedHunk): Hunk {
+  return { id, before: oldStart, after: newStart, lines: linesFrom(lines) };
+}
+
+function linesFrom(lines: readonly string[]): readonly HunkLine[] {
+  const taken: HunkLine[] = [];
+  for (const line of lines) take(taken, line);
+  return taken;
+}
+
+/** Takes one line of a hunk, with its sign. Returns its kind; undefined if it only says how the last ends. */
+function take(taken: HunkLine[], line: string): HunkLine["kind"] | undefined {
+  const last = taken.at(-1);
+  if (line.startsWith("\\") && last !== undefined) {
+    taken[taken.length - 1] = { ...last, isCutOff: true };
+    return undefined;
+  }
+  const kind = KINDS[line.charAt(0) as keyof typeof KINDS] ?? "same";
+  taken.push({ kind, text: line.slice(1) });
+  return kind;
 }
 
 const HEAD = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
@@ -42,20 +69,15 @@ function takeHunk(lines: readonly string[], from: number, head: RegExpExecArray)
     number,
     number,
   ];
-  const left = { same: 0, deleted: beforeCount, added: afterCount };
+  const left = { deleted: beforeCount, added: afterCount };
   const taken: HunkLine[] = [];
   let at = from;
   for (; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
-    const last = taken.at(-1);
-    if (line.startsWith("\\") && last !== undefined) taken[taken.length - 1] = { ...last, isCutOff: true };
-    else {
-      if (left.deleted === 0 && left.added === 0) break;
-      const kind = KINDS[line.charAt(0) as keyof typeof KINDS] ?? "same";
-      if (kind !== "added") left.deleted -= 1;
-      if (kind !== "deleted") left.added -= 1;
-      taken.push({ kind, text: line.slice(1) });
-    }
+    if (left.deleted === 0 && left.added === 0 && !line.startsWith("\\")) break;
+    const kind = take(taken, line);
+    if (kind === "same" || kind === "deleted") left.deleted -= 1;
+    if (kind === "same" || kind === "added") left.added -= 1;
   }
   // A side without lines is named by the line before it.
   const hunk = {

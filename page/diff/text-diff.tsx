@@ -1,20 +1,17 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { pathFromBytes } from "../../src/core/paths/byte-path.ts";
-import { contentOf, patchOf } from "../api/server.ts";
 import type { Change } from "../api/types.ts";
 import type { PlanModel } from "../model/plan-model.ts";
 import { messageOf } from "../model/review.ts";
 import { isSideBySide } from "../model/settings.ts";
 import { amount, counted } from "../text/amounts.ts";
 import { Comments } from "../view/comments.tsx";
+import { type Colours, coloursOf, type FileText, read, shownHunks } from "./file-text.ts";
+import { HunkBar, HunkCounts } from "./hunk-bar.tsx";
 import { LineText } from "./line-text.tsx";
-import { type Hunk, hunksIn } from "./patch.ts";
 import { type GapRow, type LineRow, type Opened, type Row, rowsOf, type Side } from "./rows.ts";
-import { languageOf, type Tokens, tokensOf } from "./syntax.ts";
+import type { Tokens } from "./syntax.ts";
 
-/** The file beyond its hunks is read up to this size, for those who want to see more of it. */
-const MOST_BYTES = 4 * 1024 * 1024;
 /** How many rows are shown at once; the others are counted, and come with a press of a button. */
 const MOST_ROWS = 1500;
 /** How many lines a gap opens by at once. */
@@ -23,17 +20,6 @@ const MORE = 20;
 interface TextDiffProps {
   readonly model: PlanModel;
   readonly change: Change;
-}
-
-/** What is known of a file; its lines beyond the hunks only if they were read. */
-interface FileText {
-  readonly hunks: readonly Hunk[];
-  readonly after?: readonly string[];
-}
-
-interface Colours {
-  readonly before?: Tokens;
-  readonly after?: Tokens;
 }
 
 /** The lines of a text file that change. */
@@ -50,24 +36,35 @@ export function TextDiff({ model, change }: TextDiffProps): ComponentChildren {
     read(plan, change, reading.signal)
       .then(async (found) => {
         setText(found);
+        model.showHunks(shownHunks(found));
         setColours(await coloursOf(change.path, found));
       })
       .catch((thrown: unknown) => {
         if (!reading.signal.aborted) setText(messageOf(thrown));
       });
-    return () => reading.abort();
+    return () => {
+      reading.abort();
+      model.showHunks(undefined);
+    };
   }, [plan, change.resource, change.path, version]);
   const isSplit = isSideBySide.value && change.operation === "modified";
   const rows = useMemo(
     () => (typeof text === "object" ? rowsOf(text.hunks, { isSplit, after: text.after, opened }) : []),
     [text, isSplit, opened],
   );
+  const chosen = rows.findIndex((row) => row.row === "hunk" && row.hunk === model.hunk.value);
+  useEffect(() => {
+    if (chosen >= most) setMost(chosen + MOST_ROWS);
+  }, [chosen, most]);
   if (text === undefined) return <p class="empty">Reading…</p>;
   if (typeof text === "string") return <p class="warning">{text}</p>;
+  const ids = text.digest === change.digest ? (model.hunks.value?.ids ?? []) : [];
   const open = (gap: number, more: Partial<Opened>) => {
     const { head, tail } = opened.get(gap) ?? { head: 0, tail: 0 };
     setOpened(new Map(opened).set(gap, { head: head + (more.head ?? 0), tail: tail + (more.tail ?? 0) }));
   };
+  const bar = (at: number) =>
+    ids.length === 0 ? undefined : <HunkBar {...{ model, change, hunks: text.hunks, at }} />;
   return (
     <section
       class="diff-scroll"
@@ -76,6 +73,7 @@ export function TextDiff({ model, change }: TextDiffProps): ComponentChildren {
       onKeyDown={(event) => stepLine(model, event)}
       onClick={({ target }) => chooseLine(model, target)}
     >
+      {ids.length > 0 && <HunkCounts change={change} ids={ids} />}
       <table class={`diff ${isSplit ? "split" : "unified"}`}>
         <caption class="hidden">Changed lines</caption>
         <colgroup>
@@ -93,6 +91,7 @@ export function TextDiff({ model, change }: TextDiffProps): ComponentChildren {
                   isSplit,
                   colours,
                   open,
+                  bar,
                   canOpen: text.after !== undefined,
                   chosen: model.line.value,
                 }}
@@ -114,51 +113,6 @@ export function TextDiff({ model, change }: TextDiffProps): ComponentChildren {
   );
 }
 
-async function read(plan: string, change: Change, signal: AbortSignal): Promise<FileText> {
-  const hunks = hunksIn(pathFromBytes(await patchOf(plan, change, signal)));
-  const { operation, after } = change;
-  if (operation !== "modified" || (after?.size ?? 0) > MOST_BYTES) return { hunks };
-  const content = pathFromBytes(await contentOf(plan, change, { side: "after", most: MOST_BYTES, signal }));
-  return { hunks, after: linesIn(content) };
-}
-
-function linesIn(text: string): readonly string[] {
-  const lines = text.split("\n");
-  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
-}
-
-/** The colours of both sides. A side of which only parts are known has the colours of these parts. */
-async function coloursOf(path: string, { hunks, after }: FileText): Promise<Colours> {
-  const language = languageOf(path);
-  const sides = {
-    before: linesOf(hunks, "before", after),
-    after: after ?? linesOf(hunks, "after", undefined),
-  };
-  const [before, now] = await Promise.all([
-    tokensOf(sides.before, language),
-    tokensOf(sides.after, language),
-  ]);
-  return { ...(before !== undefined && { before }), ...(now !== undefined && { after: now }) };
-}
-
-/** All lines of a side: those of the hunks, and between them those of the other side, which are the same. */
-function linesOf(
-  hunks: readonly Hunk[],
-  side: "before" | "after",
-  file: readonly string[] | undefined,
-): readonly string[] {
-  const lines: string[] = [];
-  const other = side === "before" ? "added" : "deleted";
-  let at = 1;
-  for (const hunk of hunks) {
-    for (; at < hunk.after && lines.length < hunk[side] - 1; at += 1) lines.push(file?.[at - 1] ?? "");
-    while (lines.length < hunk[side] - 1) lines.push("");
-    for (const { kind, text } of hunk.lines) if (kind !== other) lines.push(text);
-    at = hunk.after + hunk.lines.filter(({ kind }) => kind !== "deleted").length;
-  }
-  return lines;
-}
-
 interface DiffRowProps {
   readonly row: Row;
   readonly isSplit: boolean;
@@ -166,13 +120,15 @@ interface DiffRowProps {
   readonly canOpen: boolean;
   readonly chosen: PlanModel["line"]["value"];
   readonly open: (gap: number, more: Partial<Opened>) => void;
+  /** The heading of a hunk. */
+  readonly bar: (hunk: number) => ComponentChildren;
 }
 
-function DiffRow({ row, isSplit, colours, canOpen, open, chosen }: DiffRowProps): ComponentChildren {
+function DiffRow({ row, isSplit, colours, canOpen, open, bar, chosen }: DiffRowProps): ComponentChildren {
   if (row.row === "hunk")
     return (
       <tr class="hunk" data-hunk={row.hunk}>
-        <td colSpan={isSplit ? 4 : 3} />
+        <td colSpan={isSplit ? 4 : 3}>{bar(row.hunk)}</td>
       </tr>
     );
   if (row.row === "gap")

@@ -71,7 +71,8 @@ export function voteOn(items: readonly Listed[]): Vote | "partly" | undefined {
   return votes.size > 1 ? "partly" : [...votes][0];
 }
 
-function wordOf({ vote, hunks = {} }: Change): Vote | "partly" | undefined {
+/** The word on one change; "partly" if some of its hunks have another. */
+export function wordOf({ vote, hunks = {} }: Change): Vote | "partly" | undefined {
   return Object.values(hunks).some((each) => each !== vote) ? "partly" : vote;
 }
 

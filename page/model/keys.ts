@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { Vote } from "../api/types.ts";
 import { go, place, TABS } from "./place.ts";
-import { model, say } from "./review.ts";
+import { model, say, sayOfHunk } from "./review.ts";
 import { nextTheme, switchLayout } from "./settings.ts";
 
 /** The question or list above the page. */
@@ -20,7 +20,21 @@ export const KEYS: readonly Key[] = [
     does: "next or previous change",
     act: (key) => model.value?.step(key === "j" ? 1 : -1),
   },
-  { keys: ["n", "p"], does: "next or previous hunk", act: (key) => stepHunk(key === "n" ? 1 : -1) },
+  {
+    keys: ["n", "p"],
+    does: "next or previous hunk",
+    act: (key) => model.value?.stepHunk(key === "n" ? 1 : -1),
+  },
+  {
+    keys: ["h"],
+    does: "approve the hunk that is chosen, or take that back",
+    act: () => sayOfChosen("approved"),
+  },
+  {
+    keys: ["H"],
+    does: "reject the hunk that is chosen, or take that back",
+    act: () => sayOfChosen("rejected"),
+  },
   { keys: ["a"], does: "approve what is selected, or take that back", act: () => sayOfSelected("approved") },
   { keys: ["x"], does: "reject what is selected, or take that back", act: () => sayOfSelected("rejected") },
   {
@@ -60,6 +74,13 @@ function sayOfSelected(word: Vote): void {
   void say(model.value, row.row === "change" ? [row.item] : row.group.items, word);
 }
 
+function sayOfChosen(word: Vote): void {
+  const [of, row] = [model.value, model.value?.selectedRow.value];
+  const id = of?.hunks.value?.ids[of.hunk.value];
+  if (of === undefined || row?.row !== "change" || id === undefined) return;
+  void sayOfHunk(of, row.item.change, id, word);
+}
+
 function isWriting(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches("input, textarea, select");
 }
@@ -76,14 +97,4 @@ function goToTab(key: string): void {
 
 function focus(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.focus();
-}
-
-function stepHunk(by: 1 | -1): void {
-  const frame = document.querySelector(".diff-scroll");
-  if (frame === null) return;
-  const top = frame.getBoundingClientRect().top;
-  const hunks = [...frame.querySelectorAll<HTMLElement>("[data-hunk]")];
-  const isBeyond = (hunk: HTMLElement) => (hunk.getBoundingClientRect().top - top) * by > 1;
-  const next = by === 1 ? hunks.find(isBeyond) : hunks.findLast(isBeyond);
-  next?.scrollIntoView({ block: "start" });
 }

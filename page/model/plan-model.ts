@@ -1,8 +1,9 @@
 import { batch, computed, signal } from "@preact/signals";
 import { CallError } from "../api/calls.ts";
-import { type CommentPlace, changesOf, look, reviewOf, showPlan, vote } from "../api/server.ts";
+import { type CommentPlace, changesOf, look, reviewOf, showPlan, vote, voteOnHunks } from "../api/server.ts";
 import type { Change, Comment, Diff, Plan, PlanEvent, Vote } from "../api/types.ts";
 import { type Choice, groupsOf, isSeen, type Listed, type ListRow, listed, rowsOf } from "./change-list.ts";
+import { type ShownHunks, withHunkVote } from "./hunks.ts";
 
 /** Events after which the changes are others, or may be. */
 const MOVING = new Set([
@@ -28,6 +29,11 @@ export class PlanModel {
   readonly comments = signal<readonly Comment[]>([]);
   /** The line that a comment would be on. */
   readonly line = signal<Pick<CommentPlace, "side" | "line">>({});
+  readonly hunks = signal<ShownHunks | undefined>(undefined);
+  /** Which of the hunks is chosen. */
+  readonly hunk = signal(0);
+  /** Counts how often the user went to another hunk, so that the view follows. */
+  readonly hunkSteps = signal(0);
   /** Where the user is about to comment. */
   readonly commenting = signal<CommentPlace | undefined>(undefined);
   readonly toggled = signal<ReadonlySet<string>>(new Set());
@@ -107,14 +113,55 @@ export class PlanModel {
   async vote(items: readonly Listed[], word: Vote | "none"): Promise<void> {
     const changes = items.flatMap(({ changes: all }) => all);
     const digests = new Set(changes.map(({ digest }) => digest));
+    await this.#say(
+      (change) => (digests.has(change.digest) ? voted(change, word) : change),
+      [() => vote(this.id, [...digests], word)],
+    );
+  }
+
+  /** Says a word on one hunk of a change. */
+  async voteOnHunk(change: Change, hunk: string, word: Vote | "none"): Promise<void> {
+    const shown = this.hunks.value;
+    if (shown?.digest !== change.digest) return;
+    const { change: now, votes } = withHunkVote(change, shown.ids, { hunk, word });
+    await this.#say(
+      (each) => (each.digest === change.digest ? now : each),
+      votes.map(
+        ({ word: each, hunks }) =>
+          () =>
+            hunks === undefined
+              ? vote(this.id, [change.digest], each)
+              : voteOnHunks(this.id, change, hunks, each),
+      ),
+    );
+  }
+
+  /** Chooses the next or an earlier hunk of the change that is shown. */
+  stepHunk(by: 1 | -1): void {
+    const { length } = this.hunks.value?.ids ?? [];
+    this.hunk.value = Math.max(0, Math.min(this.hunk.value + by, length - 1));
+    this.hunkSteps.value += 1;
+  }
+
+  /** Other hunks are shown, or none. */
+  showHunks(hunks: ShownHunks | undefined): void {
+    batch(() => {
+      this.hunks.value = hunks;
+      this.hunk.value = 0;
+      this.hunkSteps.value = 0;
+    });
+  }
+
+  async #say(shown: (change: Change) => Change, calls: readonly (() => Promise<void>)[]): Promise<void> {
     const before = this.changes.value;
-    this.changes.value = before.map((change) => (digests.has(change.digest) ? voted(change, word) : change));
-    this.#own += 1;
+    this.changes.value = before.map(shown);
+    this.#own += calls.length;
     try {
-      await vote(this.id, [...digests], word);
+      for (const call of calls) await call();
     } catch (thrown) {
-      this.#own -= 1;
+      this.#own = 0;
       this.changes.value = before;
+      this.#later();
       throw thrown;
     }
   }

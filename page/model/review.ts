@@ -1,7 +1,8 @@
 import { effect, signal } from "@preact/signals";
 import { events, leave, listPlans, openSession } from "../api/server.ts";
-import type { Plan, PlanEvent, ReviewSession, Vote } from "../api/types.ts";
+import type { Change, Plan, PlanEvent, ReviewSession, Vote } from "../api/types.ts";
 import { type Listed, voteOn } from "./change-list.ts";
+import { wordOnHunk } from "./hunks.ts";
 import { followAddress, go, place } from "./place.ts";
 import { PlanModel } from "./plan-model.ts";
 
@@ -55,6 +56,15 @@ export async function say(of: PlanModel, items: readonly Listed[], word: Vote): 
   const wanted = voteOn(items) === word ? "none" : word;
   await attempt(async () => {
     await of.vote(items, wanted);
+    return undefined;
+  });
+}
+
+/** Says a word on one hunk, or takes it back if it is said already. */
+export async function sayOfHunk(of: PlanModel, change: Change, hunk: string, word: Vote): Promise<void> {
+  const wanted = wordOnHunk(change, hunk) === word ? "none" : word;
+  await attempt(async () => {
+    await of.voteOnHunk(change, hunk, wanted);
     return undefined;
   });
 }

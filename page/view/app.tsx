@@ -4,7 +4,7 @@ import { addressOf, place } from "../model/place.ts";
 import { decided, failure, model, said, session } from "../model/review.ts";
 import { nextTheme, theme } from "../model/settings.ts";
 import { Shown } from "../text/shown.tsx";
-import { Question } from "./decision.tsx";
+import { OpenQuestion } from "./decision.tsx";
 import { Help } from "./help.tsx";
 import { PlanPage } from "./plan-page.tsx";
 import { StartPage } from "./start-page.tsx";
@@ -38,7 +38,7 @@ export function App(): ComponentChildren {
           {failure.value}
         </p>
       )}
-      {dialog.value === "help" ? <Help onClose={() => show(undefined)} /> : <Question />}
+      {dialog.value === "help" ? <Help onClose={() => show(undefined)} /> : <OpenQuestion />}
     </>
   );
 }

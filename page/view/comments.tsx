@@ -6,7 +6,7 @@ import type { PlanModel } from "../model/plan-model.ts";
 import { attempt } from "../model/review.ts";
 import { ago } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
-import { Dialog } from "./dialogs.tsx";
+import { TextQuestion } from "./dialogs.tsx";
 
 /** Comments, each with what can be done about it. */
 export function Comments({
@@ -63,27 +63,15 @@ export function CommentQuestion({ model, place, onClose }: QuestionProps): Compo
     if (isDone) onClose();
   };
   return (
-    <Dialog
+    <TextQuestion
       title={place.line === undefined ? "Comment on the change" : `Comment on line ${place.line}`}
+      label="Comment"
+      yes="Comment"
+      text={text}
+      onText={setText}
+      isReady={text.trim() !== ""}
+      onYes={() => void send()}
       onClose={onClose}
-    >
-      <textarea
-        rows={5}
-        aria-label="Comment"
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && event.ctrlKey && text.trim() !== "") void send();
-        }}
-      />
-      <p class="actions">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" class="primary" disabled={text.trim() === ""} onClick={() => void send()}>
-          Comment
-        </button>
-      </p>
-    </Dialog>
+    />
   );
 }

@@ -7,7 +7,7 @@ import type { PlanModel } from "../model/plan-model.ts";
 import { attempt, model as current, decided } from "../model/review.ts";
 import { counted } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
-import { Dialog } from "./dialogs.tsx";
+import { Question, TextQuestion } from "./dialogs.tsx";
 
 const close = () => {
   dialog.value = undefined;
@@ -23,7 +23,7 @@ async function end(decision: Decision, words: string): Promise<void> {
 }
 
 /** The question that is open, if one is. */
-export function Question(): ComponentChildren {
+export function OpenQuestion(): ComponentChildren {
   const model = current.value;
   if (dialog.value === "close") return <CloseQuestion />;
   if (model === undefined) return null;
@@ -87,7 +87,10 @@ function WordQuestion({ model, title, explanation, button, act }: Word & { reado
   const isReady =
     digest !== undefined && !hasMoved && model.isComplete.value && allowed.size === waiting.length;
   return (
-    <Dialog title={title} onClose={close}>
+    <Question
+      {...{ title, isReady, yes: button, onClose: close }}
+      onYes={() => void act(model, { digest: digest ?? "", allow: [...allowed] })}
+    >
       {stats !== undefined && (
         <p>
           {counted(stats.added, "addition")}, {counted(stats.modified, "modification")},{" "}
@@ -98,20 +101,7 @@ function WordQuestion({ model, title, explanation, button, act }: Word & { reado
       <p>{explanation}</p>
       <SelfRunningWords {...{ waiting, allowed, setAllowed }} />
       {hasMoved && <p class="warning">The changes have moved since you asked. Close this, and look again.</p>}
-      <p class="actions">
-        <button type="button" onClick={close}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class="primary"
-          disabled={!isReady}
-          onClick={() => void act(model, { digest: digest ?? "", allow: [...allowed] })}
-        >
-          {button}
-        </button>
-      </p>
-    </Dialog>
+    </Question>
   );
 }
 
@@ -164,45 +154,25 @@ function ChangesQuestion({ model }: { readonly model: PlanModel }): ComponentChi
     if (isReady) void end({ verdict: "changes", plan: model.id, digest, message }, "You asked for changes.");
   };
   return (
-    <Dialog title="What should change?" onClose={close}>
-      <textarea
-        rows={6}
-        aria-label="What should change"
-        value={message}
-        onInput={(event) => setMessage(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && event.ctrlKey) ask();
-        }}
-      />
-      <p class="actions">
-        <button type="button" onClick={close}>
-          Cancel
-        </button>
-        <button type="button" class="primary" disabled={!isReady} onClick={ask}>
-          Ask for changes
-        </button>
-      </p>
-    </Dialog>
+    <TextQuestion
+      {...{ isReady, text: message, onText: setMessage, onYes: ask, onClose: close }}
+      title="What should change?"
+      label="What should change"
+      yes="Ask for changes"
+    />
   );
 }
 
 function CloseQuestion(): ComponentChildren {
   return (
-    <Dialog title="Close the review without a verdict?" onClose={close}>
+    <Question
+      title="Close the review without a verdict?"
+      yes="Close the review"
+      onYes={() => void end({ verdict: "closed" }, "Closed without a verdict.")}
+      onClose={close}
+    >
       <p>The plan stays as it is.</p>
-      <p class="actions">
-        <button type="button" onClick={close}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class="primary"
-          onClick={() => void end({ verdict: "closed" }, "Closed without a verdict.")}
-        >
-          Close the review
-        </button>
-      </p>
-    </Dialog>
+    </Question>
   );
 }
 

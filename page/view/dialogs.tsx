@@ -18,3 +18,51 @@ export function Dialog({ title, onClose, children }: DialogProps): ComponentChil
     </dialog>
   );
 }
+
+interface QuestionProps extends DialogProps {
+  /** The text of the button that says yes. */
+  readonly yes: string;
+  readonly isReady?: boolean;
+  readonly onYes: () => void;
+}
+
+/** A question with its two answers. */
+export function Question({ yes, isReady = true, onYes, children, ...frame }: QuestionProps) {
+  return (
+    <Dialog {...frame}>
+      {children}
+      <p class="actions">
+        <button type="button" onClick={frame.onClose}>
+          Cancel
+        </button>
+        <button type="button" class="primary" disabled={!isReady} onClick={onYes}>
+          {yes}
+        </button>
+      </p>
+    </Dialog>
+  );
+}
+
+type TextQuestionProps = Omit<QuestionProps, "children" | "isReady"> & {
+  readonly label: string;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly isReady: boolean;
+};
+
+/** A question that is answered by a text. Ctrl and Enter send it. */
+export function TextQuestion({ label, text, onText, ...question }: TextQuestionProps) {
+  return (
+    <Question {...question}>
+      <textarea
+        rows={6}
+        aria-label={label}
+        value={text}
+        onInput={(event) => onText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && event.ctrlKey && question.isReady) question.onYes();
+        }}
+      />
+    </Question>
+  );
+}

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { ListRow } from "../model/change-list.ts";
+import { type ListRow, wordOf } from "../model/change-list.ts";
 import { addressOf, TABS, type Tab } from "../model/place.ts";
 import type { PlanModel } from "../model/plan-model.ts";
 import { amount, counted } from "../text/amounts.ts";
@@ -75,11 +75,13 @@ function PlanHead({ model, tab }: PlanPageProps): ComponentChildren {
 function Said({ model }: { readonly model: PlanModel }): ComponentChildren {
   const changes = model.changes.value;
   if (changes.length === 0) return null;
-  const count = (word: string | undefined) => amount(changes.filter(({ vote }) => vote === word).length);
+  const words = Map.groupBy(changes, wordOf);
+  const count = (word: ReturnType<typeof wordOf>) => words.get(word)?.length ?? 0;
   const unseen = changes.filter(({ seen }) => !seen).length;
   return (
     <span>
-      {count("approved")} approved, {count("rejected")} rejected, {count(undefined)} undecided
+      {amount(count("approved"))} approved{count("partly") > 0 && `, ${amount(count("partly"))} partly`},{" "}
+      {amount(count("rejected"))} rejected, {amount(count(undefined))} undecided
       {unseen > 0 && `, ${amount(unseen)} not seen`}
     </span>
   );

@@ -143,4 +143,40 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     assert.equal(status, 1);
     assert.equal(stdout, "Changes asked for work:\nSee the comments.\nshop/a.txt:2: Why in capitals?\n");
   });
+
+  it("[V4] takes a word on each hunk, by keys and by mouse, keeps it, and lands exactly the approved hunks", async () => {
+    using place = new Workplace();
+    const lines = (changed: { readonly [line: number]: string }) =>
+      Array.from({ length: 60 }, (_, at) => `${changed[at + 1] ?? `line ${at + 1}`}\n`).join("");
+    const at = planOver(place, { "a.txt": lines({}) });
+    writeFileSync(join(at, "a.txt"), lines({ 5: "five", 30: "thirty", 55: "fifty-five" }));
+    await using reviewed = await Reviewed.start(browser, place, ["work"]);
+    const page = await reviewed.open();
+    await page.getByText("0 of 3 hunks approved").waitFor();
+    await page.keyboard.press("h");
+    await page.getByText("1 of 3 hunks approved").waitFor();
+    await page.keyboard.press("n");
+    await page.keyboard.press("H");
+    await page.getByText("1 of 3 hunks approved, 1 rejected").waitFor();
+    await page.getByRole("button", { name: "Approve hunk 3" }).click();
+    await page.getByText("2 of 3 hunks approved, 1 rejected").waitFor();
+    await page.getByRole("treeitem", { name: /a\.txt.*partly/ }).waitFor();
+    await page.reload();
+    await page.getByText("2 of 3 hunks approved, 1 rejected").waitFor();
+    const pressed = page.getByRole("button", { pressed: true, name: /hunk/ });
+    assert.deepEqual(
+      await pressed.evaluateAll((buttons) => buttons.map((each) => each.getAttribute("aria-label"))),
+      ["Approve hunk 1", "Reject hunk 2", "Approve hunk 3"],
+    );
+    await page.keyboard.press("a");
+    await page.getByText("3 of 3 hunks approved").waitFor();
+    await page.getByRole("button", { name: "Approve hunk 2" }).click();
+    await page.getByText("2 of 3 hunks approved").waitFor();
+    await page.keyboard.press("L");
+    await page.getByRole("dialog").getByRole("button", { name: "Land it" }).click();
+    await page.getByText("It has landed.").waitFor();
+    assert.equal(place.read("shop/a.txt"), lines({ 5: "five", 55: "fifty-five" }));
+    assert.match(place.done("plan", "diff", "work", "--patch"), /-line 30\n\+thirty\n/);
+    assert.deepEqual(reviewed.complaints, []);
+  });
 });

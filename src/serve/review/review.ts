@@ -27,6 +27,7 @@ const OF_THE_PAGE: ReadonlySet<string> = new Set([
   "followEvents",
   "showReview",
   "reviewChanges",
+  "reviewHunks",
   "readChange",
   "voteOnChanges",
   "lookAtChanges",

@@ -14,13 +14,12 @@ import type { PlanRecord } from "./core/plan.ts";
 import { ResourceTypes } from "./core/resource/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
 import type { Notice } from "./core/values/notice.ts";
+import { loadedLate } from "./engine/work/lazy-value.ts";
 import { keepHouse } from "./housekeeping.ts";
 import { PlanCheckpoints } from "./plans/checkpoints/plan-checkpoints.ts";
 import { PlanRestores } from "./plans/checkpoints/plan-restores.ts";
-import { PlanDescriptions } from "./plans/describe-plan.ts";
-import { PlanEntries } from "./plans/entries/plan-entries.ts";
-import { type PlanChecks, Plans } from "./plans/plans.ts";
-import { SandboxManager } from "./plans/sandbox-manager.ts";
+import { Plans } from "./plans/plans.ts";
+import type { PlanChecks } from "./plans/review/plan-inspection.ts";
 import { Claims } from "./sandboxes/access/claims.ts";
 import { Operations } from "./sandboxes/access/operations.ts";
 import { PlanAccess } from "./sandboxes/access/plan-access.ts";
@@ -207,8 +206,8 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const closing = new PlanClosing(session);
   const undoRetention = new UndoRetention(session);
   const types = new ResourceTypes(settings.resourceTypes);
-  const descriptions = new PlanDescriptions(session);
   // What follows as a function is loaded when it is used: most commands need little of it.
+  const descriptions = async () => new (await import("./plans/describe-plan.ts")).PlanDescriptions(session);
   const chooser = async () => {
     const { StrategyChooser } = await import("./plans/resources/choose-strategy.ts");
     return new StrategyChooser(registry, settings, types);
@@ -216,7 +215,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const resolving = async () => {
     const { ResourceResolver } = await import("./plans/resources/resources.ts");
     const resolver = new ResourceResolver(settings, types, cwd, stateDir);
-    return { session, resolver, secrets, descriptions, chooser: await chooser() };
+    return { session, resolver, secrets, descriptions: await descriptions(), chooser: await chooser() };
   };
   const creation = async () => {
     const { PlanCreation } = await import("./plans/plan-creation.ts");
@@ -229,6 +228,9 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const planCheckpoints = new PlanCheckpoints(session);
   const restores = new PlanRestores(session, planCheckpoints);
   const recovery = new Recovery({ session, commit, closing, checkpoints: restores });
+  const entries = async () => new (await import("./plans/entries/plan-entries.ts")).PlanEntries(session);
+  const manager = async () =>
+    new (await import("./plans/sandbox-manager.ts")).SandboxManager(session, commit);
   const checkpoints = async () => {
     const { CheckpointService } = await import("./plans/checkpoints/checkpoint-service.ts");
     return new CheckpointService(session, planCheckpoints, restores);
@@ -264,31 +266,28 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   };
   const services = {
     plans: new Plans({ session, creation, joining, updates, commit, closing, descriptions, checks }),
-    entries: new PlanEntries(session),
-    checkpoints: {
-      checkpoint: async (plan, checkpointOptions) =>
-        (await checkpoints()).checkpoint(plan, checkpointOptions),
-      list: async (plan) => (await checkpoints()).list(plan),
-      restore: async (plan, checkpoint) => (await checkpoints()).restore(plan, checkpoint),
-    } satisfies Services["checkpoints"],
-    updates: {
-      update: async (plan) => (await updates()).update(plan),
-      resolve: async (plan, resolveOptions) => (await updates()).resolve(plan, resolveOptions),
-    } satisfies Services["updates"],
+    entries: {
+      ...loadedLate(entries, ["stat", "list", "write", "makeFolder", "remove", "rename"]),
+      read: async function* (...given) {
+        yield* (await entries()).read(...given);
+      },
+    } satisfies Services["entries"],
+    checkpoints: loadedLate(checkpoints, ["checkpoint", "list", "restore"]),
+    updates: loadedLate(updates, ["update", "resolve"]),
     scratch: {
-      list: async (plan) => (await scratch()).list(plan),
-      patch: async function* (plan, paths) {
-        yield* (await scratch()).patch(plan, paths);
+      ...loadedLate(scratch, ["list"]),
+      patch: async function* (...given) {
+        yield* (await scratch()).patch(...given);
       },
     } satisfies Services["scratch"],
-    cleanup: {
-      scan: async (cleanupOptions) => (await cleanup()).scan(cleanupOptions),
-      purge: async (cleanupOptions) => (await cleanup()).purge(cleanupOptions),
-      status: async () => (await cleanup()).status(),
-      idlePlans: async (idleOptions) => (await cleanup()).idlePlans(idleOptions),
-      places: async (plan) => (await cleanup()).places(plan),
-    } satisfies Services["cleanup"],
-    manager: new SandboxManager(session, commit),
+    cleanup: loadedLate(cleanup, ["scan", "purge", "status", "idlePlans", "places"]),
+    manager: loadedLate(manager, [
+      "getOrCreate",
+      "commitAll",
+      "rollbackAll",
+      "cleanupAll",
+      "cleanupAbandoned",
+    ]),
     recovery,
     housekeeping: { session, uses, recovery, undoRetention, closedPlans: new ClosedPlans(session) },
   };

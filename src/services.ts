@@ -70,7 +70,7 @@ export interface Services {
   readonly operations: Operations;
   readonly plans: Plans;
   /** Single entries of sandboxes. */
-  readonly entries: PlanEntries;
+  readonly entries: Pick<PlanEntries, keyof PlanEntries>;
   readonly checkpoints: Pick<CheckpointService, keyof CheckpointService>;
   /** What persons say about changes before they land. Loaded when it is used. */
   reviews(): Promise<PlanReviews>;
@@ -79,7 +79,7 @@ export interface Services {
   /** What commands wrote outside of the resources of their plan. */
   readonly scratch: Pick<PlanScratch, keyof PlanScratch>;
   readonly cleanup: Pick<CleanupService, keyof CleanupService>;
-  readonly sandboxes: SandboxManager;
+  readonly sandboxes: Pick<SandboxManager, keyof SandboxManager>;
   readonly registry: SandboxStrategyRegistry;
   /** Registers a custom strategy, made with the context that it needs. */
   register(make: (context: StrategyContext) => SandboxStrategy): void;

@@ -11,7 +11,8 @@ import { Folder } from "../system/calls/folder.ts";
 import { isThere } from "../system/data/existence.ts";
 import { factsOfPath } from "../system/data/locations.ts";
 import { currentBootId } from "../system/process/process-identity.ts";
-import type { PlanResourceView, PlanView } from "./plan-views.ts";
+import { hasLabels } from "./plan-labels.ts";
+import type { ListPlansOptions, PlanResourceView, PlanView } from "./plan-views.ts";
 
 /** Without `load`, no custom strategy is loaded for its notes on sandboxes. */
 export interface DescribeOptions {
@@ -24,6 +25,12 @@ export class PlanDescriptions {
 
   constructor(session: PlanSession) {
     this.#session = session;
+  }
+
+  async list({ all = false, labels = {} }: ListPlansOptions): Promise<readonly PlanView[]> {
+    const plans = await this.#session.store.listPlans(all ? "all" : "open");
+    const wanted = plans.filter((plan) => hasLabels(plan, labels));
+    return await Promise.all(wanted.map((plan) => this.of(plan, { load: false })));
   }
 
   async of(plan: PlanRecord, options: DescribeOptions = {}): Promise<PlanView> {

@@ -5,6 +5,45 @@ import { describe, it } from "node:test";
 import { ACTORS, Stage } from "../run/stage.ts";
 import { assertRefused, Workplace } from "./workplace.ts";
 
+describe("'plan diff'", () => {
+  it("[V14] at a terminal shows every form in the user's pager, and prints at once where there is none", async () => {
+    using stage = new Stage("root");
+    stage.write("project/lib/a.txt", "a line with 19 in it\n");
+    stage.done("plan", "create", "--name", "fix", "-r", stage.project);
+    const write = ["plan", "write", "fix", "project"];
+    stage.drydock([...write, "lib/a.txt"], { input: "a line with 07 in it\n" });
+    const said = async (script: string) => (await stage.terminal(script).ended()).stdout;
+
+    const paged = await said(
+      `export PAGER='sed s/^/paged:/' DRYDOCK_PAGER='sed s/^/mine:/'
+      for how in '' --stat --summary --name-only -p; do "$DRYDOCK" plan diff $how; done
+      unset DRYDOCK_PAGER; "$DRYDOCK" diff --name-only`,
+    );
+    assert.match(paged, /mine:.*M.* project\/lib\/a\.txt/);
+    assert.match(paged, /mine: project\/lib\/a\.txt \| 2/);
+    assert.match(paged, /mine:project\/lib +.*1.*1 file/);
+    assert.match(paged, /mine:.*-a line with .\[7m19.\[27m in it/);
+    assert.match(paged, /^paged:project\/lib\/a\.txt\r$/m);
+
+    const plain = await said(
+      `"$DRYDOCK" diff --name-only --no-pager; DRYDOCK_PAGER= PAGER=false "$DRYDOCK" diff --name-only
+      CI=1 PAGER=false "$DRYDOCK" diff --name-only; PAGER=no-such-pager "$DRYDOCK" diff --name-only
+      PAGER='sed s/^/paged:/' "$DRYDOCK" diff --name-only | cat`,
+    );
+    assert.equal(plain.match(/^project\/lib\/a\.txt\r$/gm)?.length, 5, plain);
+    assert.match(plain, /There is no pager 'no-such-pager'/);
+
+    const { folders, changes, digest } = stage.answer("plan", "diff", "--summary");
+    assert.equal(changes, undefined);
+    assert.equal(digest, stage.answer("plan", "diff").digest);
+    const counts = { added: 0, modified: 1, deleted: 0, insertions: 1, deletions: 1, kinds: { file: 1 } };
+    assert.deepEqual(folders, [
+      { resource: "project", path: ".", ...counts },
+      { resource: "project", path: "lib", ...counts },
+    ]);
+  });
+});
+
 describe("undo without a plan", () => {
   it("means the last plan that landed here, and names it where it can't ask", () => {
     using place = new Workplace();

@@ -24,7 +24,7 @@ export async function nameFiles(
   { output }: CommandContext,
   files: readonly SelfRunningFile[],
 ): Promise<void> {
-  const { fileLines } = await import("../render/plan/self-running-lines.ts");
+  const { fileLines } = await import("../render/diff/self-running-lines.ts");
   output.notice(output.errorStyles.yellow("Tools run these by themselves, without being started:"));
   for (const line of fileLines(files, output.errorStyles)) output.notice(line);
 }

@@ -2,6 +2,8 @@
 export interface Styles {
   bold(text: string): string;
   dim(text: string): string;
+  /** Background and foreground exchanged. */
+  reversed(text: string): string;
   red(text: string): string;
   green(text: string): string;
   yellow(text: string): string;
@@ -14,6 +16,7 @@ const plain = (text: string): string => text;
 export const NO_STYLES: Styles = {
   bold: plain,
   dim: plain,
+  reversed: plain,
   red: plain,
   green: plain,
   yellow: plain,
@@ -24,6 +27,7 @@ export const NO_STYLES: Styles = {
 export const ANSI_STYLES: Styles = {
   bold: ansi(1, 22),
   dim: ansi(2, 22),
+  reversed: ansi(7, 27),
   red: ansi(31, 39),
   green: ansi(32, 39),
   yellow: ansi(33, 39),

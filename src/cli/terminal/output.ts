@@ -61,15 +61,22 @@ export class Output {
 
   /** Writes lines to stdout, many at a time. */
   lines(lines: Iterable<string>): void {
+    for (const batch of this.textOf(lines)) {
+      this.write(batch);
+      if (this.#failure !== undefined) return;
+    }
+  }
+
+  /** Lines as text for stdout, many at a time. */
+  *textOf(lines: Iterable<string>): Generator<string> {
     let batch = "";
     for (const line of lines) {
       batch += `${this.terminal.interactive ? withStyles(line) : line}\n`;
       if (batch.length < BATCH_CHARACTERS) continue;
-      this.write(batch);
+      yield batch;
       batch = "";
-      if (this.#failure !== undefined) return;
     }
-    if (batch !== "") this.write(batch);
+    if (batch !== "") yield batch;
   }
 
   /** Whether the one document of `--json` is written. */

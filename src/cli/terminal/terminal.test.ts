@@ -3,20 +3,25 @@ import { describe, it } from "node:test";
 import { terminalFeatures } from "./terminal.ts";
 
 const both = { stdoutIsTerminal: true, stderrIsTerminal: true };
-const none = { colour: false, errorColour: false, progress: false };
+const none = { colour: false, errorColour: false, progress: false, pages: false };
 
 describe("what a terminal may show", () => {
-  it("is colour and progress, each only on a stream that is a terminal", () => {
-    const all = { colour: true, errorColour: true, progress: true, interactive: true };
+  it("is colour, progress and pages, each only on a stream that is a terminal", () => {
+    const all = { colour: true, errorColour: true, progress: true, interactive: true, pages: true };
     assert.deepEqual(terminalFeatures(both, { TERM: "xterm" }), all);
     const piped = { stdoutIsTerminal: false, stderrIsTerminal: true };
-    assert.deepEqual(terminalFeatures(piped, {}), { ...all, colour: false, interactive: false });
+    assert.deepEqual(terminalFeatures(piped, {}), {
+      ...all,
+      colour: false,
+      interactive: false,
+      pages: false,
+    });
     const silent = { stdoutIsTerminal: true, stderrIsTerminal: false };
     assert.deepEqual(terminalFeatures(silent, {}), { ...all, errorColour: false, progress: false });
   });
 
   it("is no colour with NO_COLOR, and nothing at all in CI or on a dumb terminal", () => {
-    const plain = { colour: false, errorColour: false, progress: true, interactive: true };
+    const plain = { colour: false, errorColour: false, progress: true, interactive: true, pages: true };
     assert.deepEqual(terminalFeatures(both, { NO_COLOR: "1" }), plain);
     assert.deepEqual(terminalFeatures(both, { NO_COLOR: "", CI: "" }).colour, true);
     assert.deepEqual(terminalFeatures(both, { CI: "true" }), { ...none, interactive: true });

@@ -8,6 +8,8 @@ export interface TerminalFeatures {
   readonly progress: boolean;
   /** stdout is a terminal, so output must be harmless there. */
   readonly interactive: boolean;
+  /** Long output is shown in the user's pager. */
+  readonly pages: boolean;
 }
 
 /** Decides by the kind of the streams and by the environment. An empty variable counts as unset. */
@@ -23,5 +25,6 @@ export function terminalFeatures(
     errorColour: colour && streams.stderrIsTerminal,
     progress: able && streams.stderrIsTerminal,
     interactive: streams.stdoutIsTerminal,
+    pages: able && streams.stdoutIsTerminal,
   };
 }

@@ -5,55 +5,87 @@ import type { CommandContext } from "../../command-context.ts";
 import { openToRead } from "../../open-for-command.ts";
 import { parsePathFilter } from "../../options/path-filter.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
+import { ChangeSummary } from "../../render/diff/change-summary.ts";
 import {
   ChangeList,
   ChangeNames,
   ChangeStat,
   type DiffLines,
   patchNotes,
-} from "../../render/plan/diff-lines.ts";
-import { terminalPatch } from "../../render/plan/patch-line.ts";
+} from "../../render/diff/diff-lines.ts";
+import { terminalPatch } from "../../render/diff/patch-line.ts";
+import { SUMMARY_FOLDERS, SummaryLines } from "../../render/diff/summary-lines.ts";
 import { JsonList } from "../../terminal/json-document.ts";
+import { printPaged } from "../../terminal/pager.ts";
 
 interface DiffOptions {
   readonly stat?: boolean;
+  readonly summary?: boolean;
   readonly nameOnly?: boolean;
   readonly patch?: boolean;
+  /** False only if the user says so. */
+  readonly pager?: boolean;
 }
 
-/** `drydock plan diff [PLAN] [--stat | --name-only | --patch] [PATH…]` */
+const FORMS = ["stat", "summary", "nameOnly", "patch"];
+
+/** `drydock plan diff [PLAN] [--stat | --summary | --name-only | --patch] [--no-pager] [PATH…]` */
 export function define(command: Command, context: CommandContext): void {
+  const form = (flags: string, description: string, name: string) =>
+    new Option(flags, description).conflicts(FORMS.filter((other) => other !== name));
   addPlanArgument(command)
     .argument("[PATH...]", "only changes at or below these paths")
-    .addOption(new Option("--stat", "how many lines of each file").conflicts(["nameOnly", "patch"]))
-    .addOption(new Option("--name-only", "only the names").conflicts(["stat", "patch"]))
-    .addOption(
-      new Option("-p, --patch", "the changes themselves, as a unified diff").conflicts(["stat", "nameOnly"]),
-    )
+    .addOption(form("--stat", "how many lines of each file", "stat"))
+    .addOption(form("--summary", "how much changes in which folders", "summary"))
+    .addOption(form("--name-only", "only the names", "nameOnly"))
+    .addOption(form("-p, --patch", "the changes themselves, as a unified diff", "patch"))
+    .option("--no-pager", "print at once, also at a terminal")
     .action(async (plan: string | undefined, given: readonly string[], options: DiffOptions) => {
       const paths = given.map(parsePathFilter);
       await openToRead(context, async (drydock) => {
-        if (context.options.json)
-          return printDocument(context, drydock, plan, { paths, patch: options.patch });
-        if (options.patch) return printPatch(context, drydock, plan, paths);
+        const look = { drydock, plan, paths };
+        if (context.options.json) return printDocument(context, look, options);
+        if (options.patch) return printPatch(context, look, options);
         const rows = rowsFor(options, context);
         const diff = await drydock.plans.diff(plan, { paths, onChange: (change) => rows.add(change) });
-        return context.output.lines(rows.lines(diff));
+        const text = async function* () {
+          yield* context.output.textOf(rows.lines(diff));
+        };
+        return await printPaged(context, text, options.pager !== false);
       });
     });
 }
 
-function rowsFor({ stat, nameOnly }: DiffOptions, { output }: CommandContext): DiffLines {
+/** What to look at. */
+interface Look {
+  readonly drydock: Services;
+  readonly plan: string | undefined;
+  readonly paths: readonly string[];
+}
+
+function rowsFor({ stat, summary, nameOnly }: DiffOptions, { output }: CommandContext): DiffLines {
   if (nameOnly) return new ChangeNames();
+  if (summary) return new SummaryLines(output.styles);
   return stat ? new ChangeStat(output.styles) : new ChangeList(output.styles);
 }
 
 async function printDocument(
   { output }: CommandContext,
-  drydock: Services,
-  plan: string | undefined,
-  { paths, patch }: { readonly paths: readonly string[]; readonly patch: boolean | undefined },
+  { drydock, plan, paths }: Look,
+  { patch, summary: isSummary }: DiffOptions,
 ): Promise<void> {
+  if (isSummary) {
+    const summary = new ChangeSummary();
+    const {
+      changes: _,
+      renames: __,
+      ...diff
+    } = await drydock.plans.diff(plan, {
+      paths,
+      onChange: (change) => summary.add(change),
+    });
+    return output.document({ ...diff, folders: summary.folders(SUMMARY_FOLDERS) });
+  }
   const changes = new JsonList();
   const diff = await drydock.plans.diff(plan, { paths, onChange: (change) => changes.add(change) });
   const text = patch ? (await Array.fromAsync(drydock.plans.patch(plan, { paths }))).join("") : undefined;
@@ -65,19 +97,20 @@ async function printDocument(
  * also gets notes on what a patch does not show.
  */
 async function printPatch(
-  { output }: CommandContext,
-  drydock: Services,
-  plan: string | undefined,
-  paths: readonly string[],
+  context: CommandContext,
+  { drydock, plan, paths }: Look,
+  { pager }: DiffOptions,
 ): Promise<void> {
+  const { output } = context;
   let notes: readonly string[] = [];
   const onDiff = (diff: PlanDiff) => {
     notes = [...patchNotes(diff, output.errorStyles)];
   };
   const onlyText = output.terminal.interactive;
-  for await (const part of drydock.plans.patch(plan, { paths, onDiff, onlyText })) {
-    output.write(output.terminal.interactive ? terminalPatch(part, output.styles) : part);
-    if (output.failure !== undefined) return;
-  }
-  if (output.terminal.progress) for (const note of notes) output.notice(note);
+  const text = async function* () {
+    for await (const part of drydock.plans.patch(plan, { paths, onDiff, onlyText }))
+      yield output.terminal.interactive ? terminalPatch(part, output.styles) : part;
+  };
+  await printPaged(context, text, pager !== false);
+  if (output.terminal.progress && output.failure === undefined) for (const note of notes) output.notice(note);
 }

@@ -3,8 +3,8 @@ import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToRead } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
+import { ChangeList, linesOf } from "../../render/diff/diff-lines.ts";
 import { placeLines } from "../../render/machine/place-lines.ts";
-import { ChangeList, linesOf } from "../../render/plan/diff-lines.ts";
 import { planLines } from "../../render/plan/plan-lines.ts";
 
 /** `drydock plan show [PLAN] [--places]` */

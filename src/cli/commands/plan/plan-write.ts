@@ -3,7 +3,7 @@ import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
 import { addFileArguments, fileArguments } from "../../options/plan-argument.ts";
-import { writtenLines } from "../../render/plan/diff-lines.ts";
+import { writtenLines } from "../../render/diff/diff-lines.ts";
 import { standardInput } from "../../terminal/standard-input.ts";
 
 /** `drydock plan write [PLAN] RESOURCE PATH < FILE` */

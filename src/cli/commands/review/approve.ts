@@ -7,7 +7,7 @@ import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { addAllowOption, askToAllow, canAsk } from "../../options/allow-option.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
-import { ChangeList, linesOf } from "../../render/plan/diff-lines.ts";
+import { ChangeList, linesOf } from "../../render/diff/diff-lines.ts";
 import { ask } from "../../terminal/question.ts";
 
 /** `drydock approve [PLAN] [--digest D] [--allow PATTERN]…` */

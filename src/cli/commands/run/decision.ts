@@ -6,7 +6,7 @@ import { errorLines } from "../../error-report.ts";
 import type { Interruption } from "../../interruption.ts";
 import { askToAllow, canAsk, nameFiles, refusedFor } from "../../options/allow-option.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
-import { terminalPatch } from "../../render/plan/patch-line.ts";
+import { terminalPatch } from "../../render/diff/patch-line.ts";
 import { ask } from "../../terminal/question.ts";
 
 /** The options that say what becomes of the changes. */
@@ -74,14 +74,16 @@ async function view(
 ): Promise<void> {
   using _ = interruption.handOver(() => undefined);
   const { output, environment } = context;
-  const { page } = await import("../../terminal/pager.ts");
+  const { page, pagerIn, PAGER_HINT } = await import("../../terminal/pager.ts");
   const { errorStyles } = output;
   async function* text(): AsyncGenerator<string> {
     for await (const part of drydock.plans.patch(planId, { onlyText: true }))
       yield terminalPatch(part, errorStyles);
   }
-  if (!(await page(text(), environment)))
-    output.warning("There is no pager. Install less, or set PAGER to a program that shows text.");
+  // The user asked to view them, so a pager that only prints is one too.
+  const command = pagerIn(environment) ?? "cat";
+  if (!(await page({ command, environment, stream: 2 }, text())))
+    output.warning(`There is no pager '${command}'. ${PAGER_HINT}`);
 }
 
 /** Asks for the paths to land, and tries whether they can. */

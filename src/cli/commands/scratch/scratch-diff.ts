@@ -4,7 +4,7 @@ import type { CommandContext } from "../../command-context.ts";
 import { openToRead } from "../../open-for-command.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
-import { terminalPatch } from "../../render/plan/patch-line.ts";
+import { terminalPatch } from "../../render/diff/patch-line.ts";
 
 /** `drydock plan scratch diff [PLAN] [PATH…]` */
 export function define(command: Command, context: CommandContext): void {

@@ -1,8 +1,8 @@
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import type { RunFinding, RunOutcome } from "../../../run/run-once.ts";
+import { ChangeStat, linesOf } from "../diff/diff-lines.ts";
 import type { Styles } from "../styles.ts";
 import { applyLines } from "./apply-lines.ts";
-import { ChangeStat, linesOf } from "./diff-lines.ts";
 import { scratchLines, waysOn } from "./outside-lines.ts";
 
 /** How many lines of changes a person gets without asking for more. */

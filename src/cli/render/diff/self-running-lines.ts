@@ -1,8 +1,8 @@
 import type { SelfRunningFile } from "../../../core/self-running/self-running-rules.ts";
 import type { SelfRunningChange } from "../../../plans/plan-views.ts";
+import { placeOf } from "../plan/place.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
-import { placeOf } from "./place.ts";
 
 /**
  * The files among the changes that tools run by themselves, in a list of their own: first those that land

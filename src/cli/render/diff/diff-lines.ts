@@ -4,11 +4,11 @@ import type { LandedView } from "../../../plans/landing-views.ts";
 import type { PlanChange, PlanDiff, PlanRename } from "../../../plans/plan-views.ts";
 import { RenameIndex } from "../../../plans/renames/rename-index.ts";
 import { oneLine } from "../../terminal/printable.ts";
+import { changeNotes, sizes, writtenNotes } from "../plan/change-notes.ts";
+import { placeOf } from "../plan/place.ts";
 import type { Styles } from "../styles.ts";
 import { textWidth } from "../text-table.ts";
-import { changeNotes, sizes, writtenNotes } from "./change-notes.ts";
 import { type FoldableRow, foldedRows } from "./folded-rows.ts";
-import { placeOf } from "./place.ts";
 import { selfRunningLines } from "./self-running-lines.ts";
 
 /** What a row says happened. */
@@ -214,7 +214,8 @@ export function* patchNotes({ changes, selfRunning }: PlanDiff, styles: Styles):
   yield* selfRunningLines(selfRunning, styles);
 }
 
-function summaryLine(diff: PlanDiff): string {
+/** The last line of a diff: what it comes to. */
+export function summaryLine(diff: PlanDiff): string {
   return diff.landed === undefined ? changesLine(diff) : landedLine(diff, diff.landed);
 }
 

@@ -3,8 +3,10 @@ import { describe, it } from "node:test";
 import { statsOf } from "../../../core/change.ts";
 import type { PlanChange, PlanDiff } from "../../../plans/plan-views.ts";
 import { ANSI_STYLES, NO_STYLES } from "../styles.ts";
+import { ChangeSummary } from "./change-summary.ts";
 import { ChangeList, ChangeNames, ChangeStat, linesOf, patchNotes, writtenLines } from "./diff-lines.ts";
-import { patchLine } from "./patch-line.ts";
+import { terminalPatch } from "./patch-line.ts";
+import { SummaryLines } from "./summary-lines.ts";
 
 const before = { size: 10, mode: 0o644, uid: 0, gid: 0, mtime: "2025-01-01T00:00:00.000000000Z" };
 const resource = "app";
@@ -167,17 +169,72 @@ describe("a diff for people", () => {
     assert.match(added ?? "", /^\u001b\[32mA\u001b\[39m {2}/);
     assert.match(changed ?? "", /^\u001b\[33mM/);
     assert.match(deleted ?? "", /^\u001b\[31mD/);
-    const patch = ["--- a/x", "@@ -1 +1 @@", "-old", "+new", " same", ""];
+    const red = (text: string) => `\u001b[31m${text}\u001b[39m`;
+    const green = (text: string) => `\u001b[32m${text}\u001b[39m`;
+    const patch = ["--- a/x", "@@ -1,2 +1,2 @@", "--- old", "+++ new", " same", "rename from x", ""];
+    assert.deepEqual(terminalPatch(patch.join("\n"), ANSI_STYLES).split("\n"), [
+      "\u001b[1m--- a/x\u001b[22m",
+      "\u001b[36m@@ -1,2 +1,2 @@\u001b[39m",
+      red("--- old"),
+      green("+++ new"),
+      " same",
+      "\u001b[1mrename from x\u001b[22m",
+      "",
+    ]);
+  });
+
+  it("marks the words of a patch by which a line differs from the one that it replaces", () => {
+    const shown = (...lines: readonly string[]) =>
+      terminalPatch(["@@ -1,2 +1,2 @@", ...lines].join("\n"), {
+        ...NO_STYLES,
+        reversed: (text) => (text === "" ? "" : `[${text}]`),
+      })
+        .split("\n")
+        .slice(1);
     assert.deepEqual(
-      patch.map((line) => patchLine(line, ANSI_STYLES)),
+      shown("-const tax = price * 0.19;", "-call(a, b)", "+const tax = price * 0.07;", "+call(a, b, c)"),
+      ["-const tax = price * 0.[19];", "-call(a, b)", "+const tax = price * 0.[07];", "+call(a, b[, c])"],
+    );
+    const others = ["-one line here", "+something else", " context", "-gone"];
+    assert.deepEqual(shown(...others), others);
+  });
+
+  it("[D1] sums up any number of changes by folders with --summary, the largest first", () => {
+    const added = (path: string, kind: PlanChange["kind"] = "file"): PlanChange => {
+      return { resource, path, operation: "added", kind, insertions: 1, deletions: 0 };
+    };
+    const many = [
+      ...changes,
+      added("lib", "directory"),
+      added("lib/deep", "directory"),
+      ...Array.from({ length: 300 }, (_, at) => added(`lib/deep/${at}`)),
+      ...Array.from({ length: 90 }, (_, at) => added(`d${at % 45}/${at}`)),
+      { ...added("src/warned"), warnings: ["careful"] },
+    ];
+    const lines = [...linesOf(diffOf(...many), new SummaryLines(NO_STYLES))];
+    assert.deepEqual(
+      [...lines.slice(0, 4), lines.at(-3)],
       [
-        "\u001b[1m--- a/x\u001b[22m",
-        "\u001b[36m@@ -1 +1 @@\u001b[39m",
-        "\u001b[31m-old\u001b[39m",
-        "\u001b[32m+new\u001b[39m",
-        " same",
-        "",
+        "FOLDER        ADDED  MODIFIED  DELETED  LINES    KINDS",
+        "app           394    2         1        +397 -2  393 files, 3 directories, 1 symlink, 1 warning, 17 folders in it not listed",
+        "app/src       1      1                  +2 -2    2 files, 1 warning",
+        "app/lib/deep  300                       +300     300 files",
+        "app/d27       2                         +2       2 files",
       ],
     );
+    assert.equal(lines.length, 1 + 1 + 30 + 2);
+    const summary = new ChangeSummary();
+    for (const change of many) summary.add(change);
+    assert.deepEqual(summary.folders(1), [
+      {
+        ...{ resource, path: ".", added: 394, modified: 2, deleted: 1, insertions: 397, deletions: 2 },
+        ...{ kinds: { file: 393, directory: 3, symlink: 1 }, warnings: 1, unlisted: 46 },
+      },
+      {
+        ...{ resource, path: "lib/deep", added: 300, modified: 0, deleted: 0 },
+        ...{ insertions: 300, deletions: 0, kinds: { file: 300 } },
+      },
+    ]);
+    assert.deepEqual([...linesOf(diffOf(), new SummaryLines(NO_STYLES))], ["No changes."]);
   });
 });

@@ -10,6 +10,8 @@ import { root } from "./step.ts";
 const MOST_FILES = 15;
 const WIDEST_COMMENT = 110;
 
+/** Hints for readers that pass some things on to the user of a machine. */
+const TOLD_TO_USERS = new Set(["src/serve/api-hints.ts", "src/mcp/agent-hints.ts"]);
 /** A command of ours in quotes, or an option of ours in a sentence. */
 const COMMAND_LINE =
   /'drydock [a-z]|drydock command|[ (]--(?:after-restart|allow|config|debug|force|limit|only|read-only|resource|state-dir|strict)/;
@@ -48,7 +50,7 @@ function wideComments(): readonly string[] {
 
 function commandsOutsideOfCli(): readonly string[] {
   const files = globSync("src/**/*.ts", { cwd: root }).filter(
-    (file) => !file.startsWith("src/cli/") && !file.endsWith(".test.ts"),
+    (file) => !file.startsWith("src/cli/") && !file.endsWith(".test.ts") && !TOLD_TO_USERS.has(file),
   );
   return files.flatMap((file) =>
     readFileSync(join(root, file), "utf8")

@@ -21,6 +21,7 @@ import base64
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -117,11 +118,11 @@ OnProgress = Callable[[Progress], object]
 
 
 class DrydockError(Exception):
-    """A problem that the server tells of: `code` and `hint` are those of the command line."""
+    """A problem that the server tells of. `code` is that of the API, `hint` says what to do in words of this module."""
 
     def __init__(self, problem: Mapping[str, JSON]) -> None:
         self.code: str = problem.get("code", "UNKNOWN")
-        self.hint: str = problem.get("hint", "")
+        self.hint: str = _hint(problem.get("hint", ""))
         self.status: int = problem.get("status", 0)
         self.details: Mapping[str, JSON] = problem.get("details", {})
         super().__init__(problem.get("detail", "The server gave no reason."))
@@ -249,6 +250,9 @@ class Client:
 
     def resource_types(self) -> list[dict[str, JSON]]:
         return self._json("GET", "/resource-types")["types"]
+
+    def resource_type(self, name: str) -> dict[str, JSON]:
+        return self._json("GET", f"/resource-types/{_part(name)}")
 
     def doctor(self) -> dict[str, JSON]:
         return self._json("GET", "/doctor")
@@ -493,6 +497,16 @@ class Plan:
         }
         return self._post("/apply", body, on_progress)
 
+    def update(self, *, on_progress: OnProgress | None = None) -> dict[str, JSON]:
+        """Merges into the plan what other writers changed meanwhile."""
+        return self._post("/update", {}, on_progress)
+
+    def resolve(
+        self, path: str, how: Literal["ours", "theirs", "keep-both"], *, resource: str | None = None
+    ) -> dict[str, JSON]:
+        """Settles a path that an update marked or could not merge."""
+        return self._post("/resolve", {"path": path, "how": how, "resource": resource})
+
     def undo(self, *, on_progress: OnProgress | None = None) -> Applied:
         return self._post("/undo", {}, on_progress)
 
@@ -667,6 +681,35 @@ def _problem(response: http.client.HTTPResponse) -> Mapping[str, JSON]:
         return json.loads(text)
     except ValueError:
         return {"code": "NO_PROBLEM", "status": response.status, "detail": text.decode(errors="replace")}
+
+
+# What stands here for the operations that hints name.
+_METHODS = {
+    "GET /plans?all=true": "client.plans(all=True)",
+    "POST /plans": "client.create()",
+    "GET /plans/{}": "plan.show()",
+    "GET /plans/{}/file": "plan.read()",
+    "PUT /plans/{}/file": "plan.write()",
+    "GET /plans/{}/entries": "plan.list()",
+    "POST /plans/{}/exec": "plan.run()",
+    "GET /resource-types": "client.resource_types()",
+    "GET /resource-types/{}": "client.resource_type()",
+}
+
+
+def _hint(hint: str) -> str:
+    """The hint of a problem, which names operations of the API and members of requests, in words of this module."""
+
+    def method(found: re.Match[str]) -> str:
+        verb, at = found.groups()
+        operation = verb + " " + re.sub("^(/[a-z-]+/)[^/?]+", r"\1{}", at)
+        owner = "plan" if at.startswith("/plans/") else "client"
+        return _METHODS.get(operation, f"{owner}.{at.split('/')[-1]}()")
+
+    def member(found: re.Match[str]) -> str:
+        return re.sub("[A-Z]", lambda letter: f"_{letter.group().lower()}", found.group())
+
+    return re.sub("`[a-zA-Z]+`", member, re.sub(r"([A-Z]+) /v1(/[\w/{}%?=-]+)", method, hint))
 
 
 def _error(problem: Mapping[str, JSON]) -> DrydockError:

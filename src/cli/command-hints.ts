@@ -1,30 +1,18 @@
-/**
- * What to do about an error, in words of the command line, by its code and facts. An error that has a hint of
- * its own keeps it: it may come from a strategy of the user's own, and else holds for every reader.
- */
-
-import { type ErrorCode, hintOfCode, NO_HINT } from "../core/errors/error-codes.ts";
-import {
-  AtomicCommitError,
-  DrydockError,
-  type ErrorDetails,
-  type PendingCommit,
-} from "../core/errors/errors.ts";
+import type { DrydockError, ErrorDetails } from "../core/errors/errors.ts";
+import { factOr, type ReaderWords, readerHint } from "../core/errors/reader-hints.ts";
 import { displayPath } from "../core/paths/byte-path.ts";
 
 /** How to use a config that another user could have written. */
 export const OWN_CONFIG =
   "make it a file that only you can write and run 'drydock trust', or name it with --config";
 
-type Hint = string | ((facts: ErrorDetails) => string);
-
-const HINTS: { readonly [code in ErrorCode]?: Hint } = {
+const CODES: ReaderWords["codes"] = {
   NO_RESOURCE: "Name one with -r PATH.",
   UNKNOWN_PLAN: "List plans with 'drydock plan list --all', or make one with 'drydock plan create'.",
-  UNKNOWN_CHECKPOINT: ({ planId }) => `See 'drydock plan checkpoints ${word(planId, "PLAN")}'.`,
+  UNKNOWN_CHECKPOINT: ({ planId }) => `See 'drydock plan checkpoints ${factOr(planId, "PLAN")}'.`,
   NAME_TAKEN: "Name one of them: -r NAME=LOCATION.",
   PLAN_NAME_TAKEN: ({ planId }) =>
-    `Choose another --name, or apply or cancel that plan first: 'drydock plan show ${word(planId, "PLAN")}'.`,
+    `Choose another --name, or apply or cancel that plan first: 'drydock plan show ${factOr(planId, "PLAN")}'.`,
   NO_SUCH_FILE: "Look at 'drydock plan diff', or list the folder at 'drydock plan path'.",
   NO_SUCH_FOLDER: "Give --resource a folder, or MODULE:FUNCTION.",
   NO_STRATEGY: ({ known }) =>
@@ -35,7 +23,7 @@ const HINTS: { readonly [code in ErrorCode]?: Hint } = {
   NO_QUERY: "Use 'drydock plan read' and 'plan write'.",
   READ_ONLY: "Make a plan without --read-only.",
   NOT_ALLOWED: ({ type }) =>
-    `See 'drydock resource-type show ${word(type, "TYPE")}', and capabilities: of that type in the config.`,
+    `See 'drydock resource-type show ${factOr(type, "TYPE")}', and capabilities: of that type in the config.`,
   LEFT_OUT: "Use it by its own name; see 'drydock plan show'.",
   IRREVERSIBLE: "If that is what you want, say so with --allow-irreversible.",
   NO_CONFIG: "Check the path, --config and DRYDOCK_CONFIG, or make a config with 'drydock init'.",
@@ -43,7 +31,7 @@ const HINTS: { readonly [code in ErrorCode]?: Hint } = {
   INTERRUPTED: "Run the command again when you are ready.",
   PLAN_STATE: planState,
   UNFINISHED_COMMIT: ({ planId }) =>
-    `Run 'drydock recover', or settle it with 'drydock recover ${word(planId, "PLAN")} --commit' or '--abort'.`,
+    `Run 'drydock recover', or settle it with 'drydock recover ${factOr(planId, "PLAN")} --commit' or '--abort'.`,
   RESTORE_UNFINISHED: "Mend the cause; the next drydock command goes on with it.",
   CONFLICT:
     "'drydock plan update' merges what others changed into the plan, and 'drydock plan resolve' settles the rest.",
@@ -62,7 +50,7 @@ const HINTS: { readonly [code in ErrorCode]?: Hint } = {
     return `Nothing was run. ${helps}; or ${without}.`;
   },
   LIMIT_TOO_LOW: ({ limit }) =>
-    `Nothing was run. Give it more with --limit ${word(limit, "NAME")}=…, or in the config.`,
+    `Nothing was run. Give it more with --limit ${factOr(limit, "NAME")}=…, or in the config.`,
   HOLDS_STATE:
     "Make the plan with a state directory elsewhere (--state-dir), or work on it with 'drydock plan sql' or by 'drydock plan path'.",
   FUSE_OVERLAY: "Run 'drydock doctor' to see what works here.",
@@ -71,7 +59,7 @@ const HINTS: { readonly [code in ErrorCode]?: Hint } = {
   STRATEGY_MODULE: "Fix that module; --debug shows where it fails.",
 };
 
-const PENDING: { readonly [pending in PendingCommit]: string } = {
+const PENDING: ReaderWords["pending"] = {
   "find-out":
     "Mend the cause; the next drydock command finds out, and finishes it or takes it back ('drydock recover').",
   finish: "Mend the cause; the next drydock command finishes it ('drydock recover').",
@@ -79,23 +67,16 @@ const PENDING: { readonly [pending in PendingCommit]: string } = {
   "in-doubt": "Find out whether it happened, then run 'drydock recover PLAN --commit' or '--abort'.",
 };
 
+const WORDS: ReaderWords = {
+  codes: CODES,
+  pending: PENDING,
+  undoFirst: ({ planId, name }) => `Undo ${displayPath(name)} first: 'drydock undo ${planId}'.`,
+  otherwise: "Run the command with --debug to see more.",
+};
+
 /** The hint of an error for the user of the command line. */
 export function commandHint(error: DrydockError): string {
-  const { code, hint, details, cause } = error;
-  if (error instanceof AtomicCommitError && error.pending !== undefined) return PENDING[error.pending];
-  if (error instanceof AtomicCommitError && error.later[0] !== undefined)
-    return `Undo ${displayPath(error.later[0].name)} first: 'drydock undo ${error.later[0].planId}'.`;
-  // It says what its cause says.
-  if (cause instanceof DrydockError && cause.hint === hint) return commandHint(cause);
-  if (hint !== hintOfCode(code)) return hint;
-  const known = HINTS[code];
-  if (known !== undefined) return typeof known === "string" ? known : known(details);
-  return hint === NO_HINT ? "Run the command with --debug to see more." : hint;
-}
-
-/** A fact that a hint names; a strategy of the user's own may use our codes without it. */
-function word(fact: unknown, otherwise: string): string {
-  return typeof fact === "string" ? displayPath(fact) : otherwise;
+  return readerHint(error, WORDS);
 }
 
 function planState({ state, to }: ErrorDetails): string {

@@ -16,7 +16,7 @@ const INSTRUCTIONS =
   "Drydock gives you an isolated copy of folders, checkouts and databases. Make a plan with plan_create, work in it with plan_exec, plan_read, plan_write and plan_sql, look at plan_diff, then ask for a review with plan_request_review. Only a person can approve; then plan_apply lands all of it or nothing. Do not change the originals by other tools.";
 
 /** In the order in which clients list them, which stays the same. */
-const TOOLS: readonly Tool[] = [
+export const TOOLS: readonly Tool[] = [
   planCreate,
   planAdd,
   planList,

@@ -2,6 +2,7 @@ import type { CallToolResult, McpServer, ToolAnnotations } from "@modelcontextpr
 import type { z } from "zod";
 import { DrydockError, messageOf } from "../core/errors/errors.ts";
 import type { Services } from "../services.ts";
+import { agentHint } from "./agent-hints.ts";
 import type { RunningCommands } from "./running-commands.ts";
 
 /**
@@ -93,7 +94,7 @@ async function answer(work: () => Promise<{ [key: string]: unknown }>): Promise<
 
 function errorText(thrown: unknown): string {
   if (!(thrown instanceof DrydockError)) return `This is a defect of Drydock: ${messageOf(thrown)}`;
-  const { code, message, hint, details } = thrown;
+  const { code, message, details } = thrown;
   const facts = Object.keys(details).length === 0 ? [] : [JSON.stringify(details)];
-  return [`${message} (${code})`, hint, ...facts].filter((line) => line !== "").join("\n");
+  return [`${message} (${code})`, agentHint(thrown), ...facts].filter((line) => line !== "").join("\n");
 }

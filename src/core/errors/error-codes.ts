@@ -122,8 +122,8 @@ export const ERROR_CODES = [
 const WAIT = "Wait for it to finish and try again.";
 
 /**
- * What a program can do about an error that has no hint of its own, by its code. `cli/` has the same in words
- * of the command line.
+ * What a program can do about an error that has no hint of its own, by its code. Others
+ * get the same in their words (reader-hints.ts).
  */
 const HINTS: { readonly [code in ErrorCode]?: string } = {
   NO_RESOURCE: "Give `resources` at least one.",

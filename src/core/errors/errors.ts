@@ -4,8 +4,8 @@
  * the caller should do about them. Anything else that is thrown is a defect and stays itself.
  *
  * A hint that names an option, a function or a command depends on who reads it. It is not given with the
- * error: the code and the facts say enough for the library's table (error-codes.ts) and that of the command
- * line (cli/command-hints.ts). A hint that is given with an error is in words that hold for both.
+ * error: the code and the facts say enough for the library's table (error-codes.ts) and those of others
+ * (reader-hints.ts). A hint that is given with an error is in words that hold for all of them.
  */
 
 import type { SelfRunningFile } from "../self-running/self-running-rules.ts";

@@ -10,6 +10,7 @@ import {
   UnsupportedError,
   UsageError,
 } from "../../core/errors/errors.ts";
+import { apiHint } from "../api-hints.ts";
 import type { problemShape } from "../shapes/machine-shapes.ts";
 
 /** A request that is refused as such, before it reaches an operation. */
@@ -41,8 +42,9 @@ export type Problem = z.output<typeof problemShape>;
 /** An error as a problem document (RFC 9457): our code, what is wrong, what to do. Never a stack trace. */
 export function problemOf(thrown: unknown): Problem {
   if (thrown instanceof DrydockError || thrown instanceof RequestError) {
-    const { code, message, hint, details } = thrown;
-    const status = thrown instanceof RequestError ? thrown.status : statusOf(thrown);
+    const { code, message, details } = thrown;
+    const [status, hint] =
+      thrown instanceof RequestError ? [thrown.status, thrown.hint] : [statusOf(thrown), apiHint(thrown)];
     return problem(status, code, { detail: message, hint, details });
   }
   const hint = "This is a defect of Drydock; please report it.";

@@ -1,7 +1,9 @@
 """Tests of clients/python/drydock.py against a real server: the program is DRYDOCK, the state DRYDOCK_STATE_DIR."""
 
 import io
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -150,6 +152,28 @@ class ClientTest(unittest.TestCase):
         plan.cancel()
         about = {(each["operation"], each["planId"], each.get("resource")) for each in told}
         self.assertLessEqual({(name, plan.id, "app") for name in ("diffPlan", "applyPlan")}, about)
+
+    def test_hints_are_in_words_of_the_client(self) -> None:
+        plan = self.plan()
+        hints = {}
+        for code, call in {
+            "UNKNOWN_PLAN": lambda: client.open("no-such-plan"),
+            "UNKNOWN_CHECKPOINT": lambda: plan.restore("no-such-checkpoint"),
+            "NO_SUCH_FILE": lambda: plan.read("no-such-file"),
+            "NOT_IN_CONFLICT": lambda: plan.resolve("a.txt", "ours"),
+        }.items():
+            with self.assertRaises(drydock.DrydockError) as caught:
+                call()
+            self.assertEqual(caught.exception.code, code)
+            hints[code] = caught.exception.hint
+        self.assertEqual(hints["UNKNOWN_PLAN"], "client.plans(all=True) lists every plan, client.create() makes one.")
+        self.assertTrue(hints["NO_SUCH_FILE"].startswith("plan.list() says"), hints)
+        known = {"client": drydock.Client, "plan": drydock.Plan}
+        of_the_api = [drydock._hint(hint) for hint in json.loads(os.environ["API_HINTS"])]
+        for hint in [*hints.values(), *of_the_api]:
+            self.assertNotIn("/v1/", hint)
+            for owner, method in re.findall(r"\b(client|plan)\.(\w+)\(", hint):
+                self.assertTrue(hasattr(known[owner], method), hint)
 
     def test_events_go_on_behind_a_cursor(self) -> None:
         plan = self.plan()

@@ -1310,6 +1310,36 @@ export interface components {
             }[];
             warnings: string[];
         };
+        Update: {
+            planId: string;
+            merged: {
+                resource: string;
+                path: string;
+            }[];
+            marked: {
+                resource: string;
+                path: string;
+            }[];
+            unmerged: {
+                resource: string;
+                path: string;
+                why: string;
+            }[];
+            unsupported: {
+                resource: string;
+                strategy: string;
+            }[];
+            checkpoint?: string;
+        };
+        Resolved: {
+            resource: string;
+            path: string;
+            planId: string;
+            /** @enum {string} */
+            how: "ours" | "theirs" | "keep-both";
+            beside?: string;
+            checkpoint: string;
+        };
         Approval: {
             planId: string;
             digest: string;
@@ -2997,27 +3027,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        planId: string;
-                        merged: {
-                            resource: string;
-                            path: string;
-                        }[];
-                        marked: {
-                            resource: string;
-                            path: string;
-                        }[];
-                        unmerged: {
-                            resource: string;
-                            path: string;
-                            why: string;
-                        }[];
-                        unsupported: {
-                            resource: string;
-                            strategy: string;
-                        }[];
-                        checkpoint?: string;
-                    };
+                    "application/json": components["schemas"]["Update"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3052,15 +3062,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        resource: string;
-                        path: string;
-                        planId: string;
-                        /** @enum {string} */
-                        how: "ours" | "theirs" | "keep-both";
-                        beside?: string;
-                        checkpoint: string;
-                    };
+                    "application/json": components["schemas"]["Resolved"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,4 +1,4 @@
-import type { Problem } from "./types.ts";
+import type { Problem, Progress } from "./types.ts";
 
 /** A call that the server refused, or that did not reach it. */
 export class CallError extends Error {
@@ -62,6 +62,37 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 
 export async function post<T>(path: string, body: object): Promise<T> {
   return (await (await call("POST", path, { body })).json()) as T;
+}
+
+/** A call that may take long. Its progress is told now and then. */
+export async function postFollowed<T>(
+  path: string,
+  body: object,
+  onProgress: (progress: Progress) => void,
+): Promise<T> {
+  const answer = await call("POST", path, { body, headers: { accept: "text/event-stream" } });
+  for await (const { event, data } of eventsIn(answer)) {
+    if (event === "progress") onProgress(data as Progress);
+    if (event === "done") return data as T;
+    if (event === "problem") throw new CallError((data as Problem).detail, data as Problem);
+  }
+  throw new CallError("The server ended before it said what came of it. Load the page again, and look.");
+}
+
+/** The events of an answer, until it ends. */
+export async function* eventsIn(
+  answer: Response,
+): AsyncGenerator<{ readonly event: string; readonly data: unknown }> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of answer.body ?? []) {
+    const blocks = `${text}${decoder.decode(part, { stream: true })}`.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const [event, data] = [/^event: (.*)$/m, /^data: (.*)$/m].map((field) => field.exec(block)?.[1]);
+      if (event !== undefined && data !== undefined) yield { event, data: JSON.parse(data) };
+    }
+  }
 }
 
 /** The query of a URL. A path may hold bytes that are not UTF-8, as lone surrogates (byte-path.ts). */

@@ -1,4 +1,4 @@
-import { call, encoded, get, keepKey, post, query } from "./calls.ts";
+import { call, encoded, eventsIn, get, keepKey, post, postFollowed, query } from "./calls.ts";
 import type {
   Change,
   Checkpoint,
@@ -9,9 +9,13 @@ import type {
   LogEntry,
   Plan,
   PlanEvent,
+  Progress,
+  Resolution,
+  Resolved,
   Review,
   ReviewSession,
   Scratch,
+  Update,
   Vote,
 } from "./types.ts";
 
@@ -152,12 +156,27 @@ export async function restore(plan: string, checkpoint: string): Promise<void> {
 export async function apply(
   plan: string,
   options: { readonly digest: string; readonly allow: readonly string[]; readonly approvedPart?: true },
+  onProgress: (progress: Progress) => void,
 ): Promise<Landing> {
-  return await post(`${at(plan)}/apply`, options);
+  return await postFollowed(`${at(plan)}/apply`, options, onProgress);
 }
 
-export async function undo(plan: string): Promise<Landing> {
-  return await post(`${at(plan)}/undo`, {});
+export async function undo(plan: string, onProgress: (progress: Progress) => void): Promise<Landing> {
+  return await postFollowed(`${at(plan)}/undo`, {}, onProgress);
+}
+
+/** Merges into the plan what other writers changed meanwhile. */
+export async function update(plan: string, onProgress: (progress: Progress) => void): Promise<Update> {
+  return await postFollowed(`${at(plan)}/update`, {}, onProgress);
+}
+
+/** Settles a path that the plan and another writer changed. */
+export async function resolve(
+  plan: string,
+  { resource, path }: Pick<Change, "resource" | "path">,
+  how: Resolution,
+): Promise<Resolved> {
+  return await post(`${at(plan)}/resolve`, { resource, path, how });
 }
 
 export type Decision =
@@ -188,14 +207,5 @@ export function leave(): void {
 /** What happens to plans from now on, until the connection ends. */
 export async function* events(after: string, signal: AbortSignal): AsyncGenerator<PlanEvent> {
   const answer = await call("GET", `/v1/events${query({ after })}`, { signal });
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const part of answer.body ?? []) {
-    const blocks = `${text}${decoder.decode(part, { stream: true })}`.split("\n\n");
-    text = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const data = /^data: (.*)$/m.exec(block)?.[1];
-      if (data !== undefined && /^event: plan$/m.test(block)) yield JSON.parse(data) as PlanEvent;
-    }
-  }
+  for await (const { event, data } of eventsIn(answer)) if (event === "plan") yield data as PlanEvent;
 }

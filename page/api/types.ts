@@ -19,6 +19,10 @@ export type PlanEvent = Schemas["Event"];
 export type Scratch = Schemas["Scratch"];
 export type Landing = Schemas["Landing"];
 export type Problem = Schemas["Problem"];
+export type Progress = Schemas["Progress"];
+export type Update = Schemas["Update"];
+export type Resolved = Schemas["Resolved"];
+export type Resolution = Resolved["how"];
 
 /** What the server says about the review. */
 export interface ReviewSession {

@@ -4,11 +4,12 @@ import { type CommentPlace, changesOf, look, reviewOf, showPlan, vote, voteOnHun
 import type { Change, Comment, Diff, Plan, PlanEvent, Vote } from "../api/types.ts";
 import { type Choice, groupsOf, isSeen, type Listed, type ListRow, listed, rowsOf } from "./change-list.ts";
 import { type ShownHunks, withHunkVote } from "./hunks.ts";
+import { LandingModel } from "./landing-model.ts";
 
 /** Events after which the changes are others, or may be. */
 const MOVING = new Set([
   ...["executed", "changed", "restored", "rolled back", "added", "applied", "part applied", "undone"],
-  ...["cancelled", "sealed"],
+  ...["updated", "resolved", "cancelled", "sealed"],
 ]);
 /** Events come in bursts, and reading all changes takes a moment. */
 const SETTLE_MS = 300;
@@ -29,6 +30,7 @@ export class PlanModel {
   readonly comments = signal<readonly Comment[]>([]);
   /** The line that a comment would be on. */
   readonly line = signal<Pick<CommentPlace, "side" | "line">>({});
+  readonly landing = new LandingModel(this);
   readonly hunks = signal<ShownHunks | undefined>(undefined);
   /** Which of the hunks is chosen. */
   readonly hunk = signal(0);

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { apply, type Decision, decide, undo } from "../api/server.ts";
+import { type Decision, decide } from "../api/server.ts";
 import type { SelfRunning } from "../api/types.ts";
 import { dialog } from "../model/keys.ts";
 import type { PlanModel } from "../model/plan-model.ts";
@@ -56,11 +56,7 @@ const LAND: Word = {
   button: "Land it",
   act: async (model, what) => {
     close();
-    await attempt(async () => {
-      const { attention } = await apply(model.id, { ...what, ...approvedPart(model) });
-      await model.load();
-      return attention.length === 0 ? "It has landed." : "It has landed; some of it needs your attention.";
-    });
+    await attempt(() => model.landing.land({ ...what, ...approvedPart(model) }));
   },
 };
 
@@ -180,13 +176,14 @@ function CloseQuestion(): ComponentChildren {
 export function Decisions({ model }: { readonly model: PlanModel }): ComponentChildren {
   const plan = model.plan.value;
   if (plan === undefined) return null;
+  const isBusy = model.landing.progress.value !== undefined;
   if (plan.state === "open")
     return (
       <div class="decisions">
         <button type="button" onClick={() => open("changes")}>
           Ask for changes
         </button>
-        <button type="button" onClick={() => open("apply")}>
+        <button type="button" disabled={isBusy} onClick={() => open("apply")}>
           Land
         </button>
         <button type="button" class="primary" onClick={() => open("approve")}>
@@ -197,7 +194,7 @@ export function Decisions({ model }: { readonly model: PlanModel }): ComponentCh
   if (plan.undo === undefined || !("until" in plan.undo)) return null;
   return (
     <div class="decisions">
-      <button type="button" onClick={() => void takeBack(model)}>
+      <button type="button" disabled={isBusy} onClick={() => void attempt(() => model.landing.undo())}>
         Undo
       </button>
     </div>
@@ -206,12 +203,4 @@ export function Decisions({ model }: { readonly model: PlanModel }): ComponentCh
 
 function open(what: "approve" | "changes" | "apply"): void {
   dialog.value = what;
-}
-
-async function takeBack(model: PlanModel): Promise<void> {
-  await attempt(async () => {
-    await undo(model.id);
-    await model.load();
-    return "It is undone.";
-  });
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { type ListRow, wordOf } from "../model/change-list.ts";
 import { addressOf, TABS, type Tab } from "../model/place.ts";
 import type { PlanModel } from "../model/plan-model.ts";
+import { LandingView } from "../outcome/landing-view.tsx";
 import { amount, counted } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
 import { Activity } from "./activity.tsx";
@@ -30,6 +31,7 @@ export function PlanPage({ model, tab }: PlanPageProps): ComponentChildren {
     <div class="plan">
       <PlanHead model={model} tab={tab} />
       <Notices model={model} />
+      <LandingView model={model} />
       {tab === "changes" && <Changes model={model} />}
       {tab === "activity" && <Activity model={model} />}
       {tab === "checkpoints" && <Checkpoints model={model} />}

@@ -124,6 +124,8 @@ describe("the door of a review", { skip: NO_BROWSER }, () => {
       body: {},
     });
     assert.equal(run.status, 404, "the page runs no commands");
+    const check = { method: "POST", headers: whole, body: { check: ["true"] } };
+    assert.equal((await ask(reviewed.origin, "/v1/plans/raise/apply", check)).status, 400, "nor as checks");
   });
 
   it("says in every answer, also in refusals, that nothing may come from elsewhere or be kept", async () => {

@@ -179,4 +179,44 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     assert.match(place.done("plan", "diff", "work", "--patch"), /-line 30\n\+thirty\n/);
     assert.deepEqual(reviewed.complaints, []);
   });
+
+  it("[V9] lists what stands against a landing, and leads out of it: merges, settles by a word, takes that back", async () => {
+    using place = new Workplace();
+    const text = (changed: { readonly [line: number]: string }) =>
+      Array.from({ length: 12 }, (_, at) => `${changed[at + 1] ?? `line ${at + 1}`}\n`).join("");
+    const at = planOver(place, { apart: text({}), touching: text({}) });
+    for (const name of ["apart", "touching"]) writeFileSync(join(at, name), text({ 2: "ours" }));
+    place.done("plan", "diff", "work");
+    place.write("shop/apart", text({ 10: "theirs" }));
+    place.write("shop/touching", text({ 2: "theirs" }));
+    await using reviewed = await Reviewed.start(browser, place, ["work"]);
+    const page = await reviewed.open();
+    const land = async () => {
+      await page.keyboard.press("L");
+      await page.getByRole("dialog").getByRole("button", { name: "Land it" }).click();
+    };
+    await page.getByRole("treeitem", { name: /touching/ }).waitFor();
+    await land();
+    const conflicts = page.getByRole("region", { name: "Conflicts" });
+    await conflicts.getByText("2 paths changed in the original too, so nothing landed").waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole("button", { name: "Merge what others changed" }).click();
+    await conflicts.getByText("merged: the plan has both changes").waitFor();
+    await conflicts.getByText("both sides changed the same lines").waitFor();
+    await page.getByRole("button", { name: "Keep both of touching" }).click();
+    await conflicts.getByText("the plan's version is touching~work").waitFor();
+    await page.getByRole("button", { name: "Take the last step back" }).click();
+    await page.getByText("The sandboxes are as they were before.").waitFor();
+    await land();
+    await conflicts.getByText("1 path changed in the original too").waitFor();
+    await page.getByRole("button", { name: "Keep the plan's of touching" }).click();
+    await conflicts.getByText("Every conflict is settled").waitFor();
+    await land();
+    await page.getByText("It has landed.").waitFor();
+    assert.deepEqual(place.tree("shop"), {
+      apart: text({ 2: "ours", 10: "theirs" }),
+      touching: text({ 2: "ours" }),
+    });
+    assert.deepEqual(reviewed.complaints, []);
+  });
 });

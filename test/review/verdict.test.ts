@@ -102,14 +102,19 @@ describe("the verdict of a review", { skip: NO_BROWSER }, () => {
     assert.deepEqual(reviewed.complaints, []);
   });
 
-  it("lands all of it at once, and takes it back", async () => {
+  it("lands all of it at once, shows how far that is, and takes it back", async () => {
     using place = placeWithPlan();
+    const at = place.done("plan", "path", "raise").trim();
+    place.shell(`mkdir ${at}/many && cd ${at}/many && seq 1 5000 | xargs touch`);
     await using reviewed = await Reviewed.start(browser, place, ["raise"]);
     const page = await reviewed.open();
     await page.getByRole("treeitem", { name: /new\.txt/ }).waitFor();
     await page.keyboard.press("L");
+    const progress = page.locator(".how-far").filter({ hasText: /\d/ }).textContent();
     await page.getByRole("dialog").getByRole("button", { name: "Land it" }).click();
+    assert.match((await progress) ?? "", /^\w+ shop [\d,]+/);
     await page.getByText("It has landed.").waitFor();
+    assert.equal(await page.getByRole("progressbar").count(), 0);
     assert.equal(place.read("shop/new.txt"), "new\n");
     await page.getByRole("button", { name: "Undo" }).click();
     await page.getByText("It is undone.").waitFor();

@@ -4,9 +4,9 @@ import { assertPerson, json } from "../operation.ts";
 import { abandonShape, recoveryShape } from "../shapes/machine-shapes.ts";
 import { nothing, ofPlan, path, resourceName, text, texts } from "../shapes/parameters.ts";
 import { applyShape, approvalShape, statsShape } from "../shapes/plan-shapes.ts";
+import { resolvedShape, updateShape } from "../shapes/update-shapes.ts";
 
 const yes = z.boolean().exactOptional();
-const updatedPath = z.strictObject({ resource: z.string(), path: z.string() });
 
 export const LANDING_OPERATIONS = [
   json({
@@ -40,14 +40,7 @@ export const LANDING_OPERATIONS = [
     summary: "Merge into the plan what other writers changed meanwhile",
     parameters: ofPlan,
     body: nothing,
-    output: z.strictObject({
-      planId: z.string(),
-      merged: z.array(updatedPath),
-      marked: z.array(updatedPath),
-      unmerged: z.array(updatedPath.extend({ why: z.string() })),
-      unsupported: z.array(z.strictObject({ resource: z.string(), strategy: z.string() })),
-      checkpoint: z.string().optional(),
-    }),
+    output: updateShape,
     call: async ({ parameters }, { services }) => await services.updates.update(parameters.plan),
   }),
   json({
@@ -57,12 +50,7 @@ export const LANDING_OPERATIONS = [
     summary: "Settle a path that an update marked or could not merge",
     parameters: ofPlan,
     body: z.strictObject({ resource: resourceName, path, how: z.enum(RESOLUTIONS) }),
-    output: updatedPath.extend({
-      planId: z.string(),
-      how: z.enum(RESOLUTIONS),
-      beside: z.string().optional(),
-      checkpoint: z.string(),
-    }),
+    output: resolvedShape,
     call: async ({ parameters, body }, { services }) => await services.updates.resolve(parameters.plan, body),
   }),
   json({

@@ -2,6 +2,7 @@ import type { Services } from "../../services.ts";
 import { OPERATIONS } from "../api.ts";
 import { makeApp, Requests } from "../http/app.ts";
 import { listen } from "../http/server.ts";
+import type { Operation } from "../operation.ts";
 import { ServedCommands } from "../served-commands.ts";
 import { ReviewDoor } from "./review-door.ts";
 import { ReviewEnd, type ReviewVerdict } from "./review-end.ts";
@@ -23,6 +24,8 @@ const OF_THE_PAGE: ReadonlySet<string> = new Set([
   "restoreCheckpoint",
   "applyPlan",
   "undoPlan",
+  "updatePlan",
+  "resolvePath",
   "showApproval",
   "followEvents",
   "showReview",
@@ -62,7 +65,7 @@ export async function serveReview({
   const stopping = AbortSignal.any([signal, stop.signal]);
   const app = makeApp({
     ...{ services, version, requests, stopping },
-    operations: OPERATIONS.filter(({ id }) => OF_THE_PAGE.has(id)),
+    operations: OPERATIONS.filter(({ id }) => OF_THE_PAGE.has(id)).map(withoutCommands),
     commands: new ServedCommands(),
     person: "page",
     guard: door,
@@ -83,4 +86,12 @@ export async function serveReview({
   } finally {
     await server.close();
   }
+}
+
+/** A landing of the page runs the checks of the configuration, and none that the request names. */
+function withoutCommands(operation: Operation): Operation {
+  const { id, body } = operation;
+  return id === "applyPlan" && typeof body === "object"
+    ? { ...operation, body: body.omit({ check: true, checks: true }) }
+    : operation;
 }

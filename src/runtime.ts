@@ -10,14 +10,11 @@ import { Recovery } from "./commit/recovery.ts";
 import { nearestConfig } from "./config/nearest-config.ts";
 import { DEFAULT_SETTINGS, type Settings } from "./config/settings.ts";
 import { UnsupportedError, UsageError } from "./core/errors/errors.ts";
-import type { PlanRecord } from "./core/plan.ts";
 import { ResourceTypes } from "./core/resource/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
 import type { Notice } from "./core/values/notice.ts";
 import { loadedLate } from "./engine/work/lazy-value.ts";
 import { keepHouse } from "./housekeeping.ts";
-import { PlanCheckpoints } from "./plans/checkpoints/plan-checkpoints.ts";
-import { PlanRestores } from "./plans/checkpoints/plan-restores.ts";
 import { Plans } from "./plans/plans.ts";
 import type { PlanChecks } from "./plans/review/plan-inspection.ts";
 import { Claims } from "./sandboxes/access/claims.ts";
@@ -225,19 +222,23 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { PlanJoining } = await import("./plans/making/plan-joining.ts");
     return new PlanJoining({ ...(await resolving()), folders });
   };
-  const planCheckpoints = new PlanCheckpoints(session);
-  const restores = new PlanRestores(session, planCheckpoints);
-  const recovery = new Recovery({ session, commit, closing, checkpoints: restores });
+  const planCheckpoints = async () =>
+    new (await import("./plans/checkpoints/plan-checkpoints.ts")).PlanCheckpoints(session);
+  const restores = async () => {
+    const { PlanRestores } = await import("./plans/checkpoints/plan-restores.ts");
+    return new PlanRestores(session, await planCheckpoints());
+  };
+  const recovery = new Recovery({ session, commit, closing, checkpoints: loadedLate(restores, ["resume"]) });
   const entries = async () => new (await import("./plans/entries/plan-entries.ts")).PlanEntries(session);
   const manager = async () =>
     new (await import("./plans/sandbox-manager.ts")).SandboxManager(session, commit);
   const checkpoints = async () => {
     const { CheckpointService } = await import("./plans/checkpoints/checkpoint-service.ts");
-    return new CheckpointService(session, planCheckpoints, restores);
+    return new CheckpointService(session, await planCheckpoints(), await restores());
   };
   const updates = async () => {
     const { PlanUpdates } = await import("./plans/updates/plan-updates.ts");
-    return new PlanUpdates(session, planCheckpoints, restores);
+    return new PlanUpdates(session, await planCheckpoints(), await restores());
   };
   const cleanup = async () => {
     const { CleanupService } = await import("./plans/cleanup/cleanup-service.ts");
@@ -249,7 +250,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   };
   const runs = async () => {
     const { Runs } = await import("./run/runs.ts");
-    const saveBefore = (plan: PlanRecord, command: string) => planCheckpoints.saveBefore(plan, command);
+    const { saveBefore } = loadedLate(planCheckpoints, ["saveBefore"]);
     const notice = (notice: Notice) => options.onNotice?.(notice);
     const parts = { session, sandboxes, uses, folders, cwd, environment };
     return new Runs({ ...parts, saveBefore, limits: settings.sandbox.limits, notice });
@@ -259,7 +260,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     run: async (plan, wanted, digest) => {
       const { runChecks } = await import("./run/run-checks.ts");
       const { wayBack } = await import("./plans/checkpoints/way-back.ts");
-      const states = { session, checkpoints: planCheckpoints, restores };
+      const states = { session, checkpoints: await planCheckpoints(), restores: await restores() };
       const save = async () => await wayBack(states, plan, "the checks");
       return await runChecks({ session, runs: await runs(), digest, save }, plan, wanted);
     },

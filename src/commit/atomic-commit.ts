@@ -25,7 +25,6 @@ import { type Coordinator, DryRunEnd } from "./coordinator.ts";
 import { commitFailure, failingAsOne } from "./failure.ts";
 import { planDuring } from "./journal.ts";
 import { assertForeignHaveWord, withWord } from "./landing-word.ts";
-import { namingLaterPlans } from "./later-landings.ts";
 import type { Outcome } from "./outcome.ts";
 import { assertReversible, choosing, participantsOf } from "./participants.ts";
 
@@ -67,6 +66,7 @@ export class AtomicCommit {
         try {
           return resultOf(plan, await this.#begin(plan, owner, { direction: "undo", ...facts }));
         } catch (thrown) {
+          const { namingLaterPlans } = await import("./later-landings.ts");
           throw await namingLaterPlans(this.#session.store, plan, landed, thrown);
         }
       }),

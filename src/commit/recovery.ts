@@ -4,7 +4,6 @@ import type { Attention } from "../core/strategy.ts";
 import { isUnfinished, type TransactionRecord } from "../core/transaction.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { AtomicCommit } from "./atomic-commit.ts";
-import { takeJoinBack } from "./cleanup/join-removal.ts";
 import type { PlanClosing } from "./cleanup/plan-closing.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -126,6 +125,7 @@ export class Recovery {
   }
 
   async #takeJoinBack(plan: PlanRecord, report: MutableReport): Promise<void> {
+    const { takeJoinBack } = await import("./cleanup/join-removal.ts");
     await takeJoinBack(this.#parts.session, plan);
     const names = (plan.joining ?? []).map(({ resource }) => resource.name).join(", ");
     report.cleaned.push({ planId: plan.id, what: `${names}, which had not joined a plan completely` });

@@ -1,7 +1,7 @@
 import { DrydockError, UnsupportedError } from "../core/errors/errors.ts";
 import type { RunFolders } from "../sandboxes/remains/run-folders.ts";
 import type { Uses } from "../sandboxes/remains/uses.ts";
-import { scratchNote } from "../sandboxes/scratch/scratch-place.ts";
+import { scratchNote } from "../sandboxes/scratch/new-scratch.ts";
 import { realPathOf } from "../system/data/locations.ts";
 import { mayMountOnMachine } from "../system/mount/privilege.ts";
 import { newId } from "../system/state/new-id.ts";

@@ -10,7 +10,8 @@ import {
   parentPath,
   pathFromBytes,
 } from "../../src/core/paths/byte-path.ts";
-import { type BaseFacts, Baseline } from "../../src/engine/base/baseline.ts";
+import type { BaseFacts } from "../../src/engine/base/base-facts.ts";
+import { Baseline } from "../../src/engine/base/baseline.ts";
 import { BaselineBuilder } from "../../src/engine/base/baseline-builder.ts";
 import type { ChangeSet, TreeChange } from "../../src/engine/changes/change-set.ts";
 import { diffTree } from "../../src/engine/changes/tree-diff.ts";

@@ -3,7 +3,6 @@ import type { PlanRecord } from "../../core/plan.ts";
 import type { PreparedCommit } from "../../core/strategy.ts";
 import { keepsForeignWork, type Participant, type TransactionRecord } from "../../core/transaction.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
-import { landedList } from "../landed-changes.ts";
 import { transactionFor } from "../transaction-parts.ts";
 import { endsWithUndo } from "./cleanup-policy.ts";
 
@@ -91,6 +90,7 @@ export class UndoRetention {
   async #listed(landed: TransactionRecord): Promise<TransactionRecord> {
     if (landed.undoRecord === "discarding") return landed;
     const { sandboxes, settings } = this.#session;
+    const { landedList } = await import("../landed-changes.ts");
     const list = await landedList(sandboxes, landed, settings.closedPlans.mostChanges);
     return { ...landed, undoRecord: "discarding", landed: list };
   }

@@ -1,6 +1,6 @@
 import { type Facts, sameIdentity, sameTime, type Time } from "../../system/calls/facts.ts";
 import { isAfter } from "./barrier.ts";
-import type { BaseFacts } from "./baseline.ts";
+import type { BaseFacts } from "./base-facts.ts";
 
 /** How old entries of an original are: whether another writer changed them at or after a barrier. */
 export class Age {

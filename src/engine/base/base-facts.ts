@@ -1,8 +1,37 @@
-import { type Facts, isDevice } from "../../system/calls/facts.ts";
+import { type EntryKind, type Facts, type Identity, isDevice, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { readXattrs } from "../../system/calls/xattrs.ts";
+import { readXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
-import type { BaseFacts } from "./baseline.ts";
+
+/** The facts of an original entry at the time of the base. */
+export interface BaseFacts extends Identity {
+  readonly kind: EntryKind;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly size: number;
+  readonly nlink: number;
+  readonly mtime: Time;
+  /**
+   * The change time at the copy: an entry that still has it is unchanged. Absent where a strategy does not
+   * copy.
+   */
+  readonly ctime?: Time;
+  readonly xattrs: Xattrs;
+  readonly target?: string;
+  /** For a device, "major:minor". */
+  readonly rdev?: string;
+  /**
+   * For a folder: another writer had changed it or its contents after T0, before this record was made. Its
+   * metadata may be the other writer's.
+   */
+  readonly changedBefore?: true;
+}
+
+/** A change time that no entry has: a diff looks at an entry with it again. */
+export const NO_TIME: Time = [0, 0];
+/** An identity that no entry has: an entry with it counts as replaced. */
+export const NO_IDENTITY: Identity = { ino: 0, btime: NO_TIME };
 
 /** The current facts of an entry, as a base. */
 export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {

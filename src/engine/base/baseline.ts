@@ -1,9 +1,10 @@
 import { StateError } from "../../core/errors/errors.ts";
 import { ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { type EntryKind, type Facts, type Identity, kindOf, type Time } from "../../system/calls/facts.ts";
+import { type Facts, type Identity, kindOf, type Time } from "../../system/calls/facts.ts";
 import { nameFrom } from "../../system/calls/listing.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
+import { type BaseFacts, NO_TIME } from "./base-facts.ts";
 import {
   aligned,
   bytesOf,
@@ -37,31 +38,6 @@ const MAGIC = "DRYBASE2";
 const EARLIER_MAGIC = "DRYBASE1";
 const HEADER = 8 + 16;
 
-/** The facts of an original entry at the time of the base. */
-export interface BaseFacts extends Identity {
-  readonly kind: EntryKind;
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-  readonly size: number;
-  readonly nlink: number;
-  readonly mtime: Time;
-  /**
-   * The change time at the copy: an entry that still has it is unchanged. Absent where a strategy does not
-   * copy.
-   */
-  readonly ctime?: Time;
-  readonly xattrs: Xattrs;
-  readonly target?: string;
-  /** For a device, "major:minor". */
-  readonly rdev?: string;
-  /**
-   * For a folder: another writer had changed it or its contents after T0, before this record was made. Its
-   * metadata may be the other writer's.
-   */
-  readonly changedBefore?: true;
-}
-
 /** The facts of the copy. `mode`, `uid` and `gid` differ from the original's only without privilege. */
 export interface CopyFacts extends Identity {
   readonly mode: number;
@@ -88,10 +64,6 @@ export interface BaselineParts {
 type Numbers = [number, number, number, number];
 type Parts = [Buffer, Buffer, Buffer, Buffer, Buffer];
 
-/** A change time that no entry has: a diff looks at an entry with it again. */
-export const NO_TIME: Time = [0, 0];
-/** An identity that no entry has: an entry with it counts as replaced. */
-export const NO_IDENTITY: Identity = { ino: 0, btime: NO_TIME };
 const NO_XATTRS: Xattrs = Object.freeze({});
 
 /** A loaded baseline. An index names an entry, a block the contents of a folder. */

@@ -2,7 +2,7 @@ import type { ChangeOperation } from "../../core/change.ts";
 import { type Facts, isDevice } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import { changedParts, type MetadataPart } from "../tree/metadata.ts";
 import type { ChangeSet, EntryOperation, TreeChange } from "./change-set.ts";
 import { PackedChanges, type Sides } from "./packed-changes.ts";

@@ -1,7 +1,7 @@
 import type { ChangeOperation } from "../../core/change.ts";
 import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import type { MetadataPart } from "../tree/metadata.ts";
 import type { Rows } from "./rows.ts";
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { comparePaths, pathFromBytes } from "../../core/paths/byte-path.ts";
 import type { Facts, Time } from "../../system/calls/facts.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import { PackedChanges } from "./packed-changes.ts";
 import { fitting } from "./rows.ts";
 

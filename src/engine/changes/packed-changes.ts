@@ -2,7 +2,7 @@ import type { ChangeOperation } from "../../core/change.ts";
 import { bytesFromPath, comparePaths } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { nameFrom } from "../../system/calls/listing.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import type { EntryOperation, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
 import { FactsPacker } from "./packed-facts.ts";
 import { RowSorter } from "./row-sorter.ts";

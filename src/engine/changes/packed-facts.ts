@@ -1,5 +1,5 @@
 import type { Facts, Time } from "../../system/calls/facts.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 
 /**
  * A record: the number of its rest, 32 bits; size and inode, 64 each; which times follow, 8; the birth time;

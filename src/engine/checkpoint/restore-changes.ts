@@ -3,7 +3,8 @@ import { baseName, comparePaths, nearest, parentPath, ROOT_PATH } from "../../co
 import { type Facts, identityKey, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { type BaseFacts, type Baseline, NO_TIME } from "../base/baseline.ts";
+import { type BaseFacts, NO_TIME } from "../base/base-facts.ts";
+import type { Baseline } from "../base/baseline.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import { copyEntries, type LinkMap, linkKey } from "../tree/copy-tree.ts";
 import { type Metadata, type MetadataPart, sameParts, setMetadata } from "../tree/metadata.ts";

@@ -2,7 +2,8 @@ import type { Conflict } from "../../core/errors/errors.ts";
 import { joinPath, nearest, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { identityKey } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import type { BaseFacts, Baseline } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
+import type { Baseline } from "../base/baseline.ts";
 import type { ChangeSet, TreeEntry } from "../changes/change-set.ts";
 import { printsOf, type SavedChanges, type SavedEntry } from "./saved-changes.ts";
 

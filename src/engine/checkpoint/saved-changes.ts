@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { baseName, nearest, parentPath } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import type { ChangeSet, EntryOperation, FolderTime, TreeChange } from "../changes/change-set.ts";
 import { replacedFolders } from "../changes/replaced-folders.ts";
 import { type Metadata, metadataOf } from "../tree/metadata.ts";

@@ -2,7 +2,7 @@ import { baseName } from "../../core/paths/byte-path.ts";
 import type { LandingPolicy } from "../../core/strategy-policies.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import type { TreeChange } from "../changes/change-set.ts";
 import { lazyValue } from "../work/lazy-value.ts";
 

@@ -25,11 +25,9 @@ import { removeAllBut, unstage } from "../staging/unstaging.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import type { LongWork } from "../work/long-work.ts";
 import { runAtOnce, type Steps } from "../work/pace.ts";
-import { type LandedPart, landedPart } from "./landed-part.ts";
+import type { LandedPart } from "./landed-part.ts";
 import { assertSameOriginal, runLanding } from "./landing.ts";
 import { itself, touchedTargets } from "./touched-folders.ts";
-import { checkUndo } from "./undo-check.ts";
-import { goBack } from "./way-back.ts";
 
 /**
  * The landings of one sandbox, each in a folder of its own in the workspace, `landings/TRANSACTION`. They
@@ -59,7 +57,7 @@ export interface ReturnTarget {
    */
   markWhole(): void;
   /** Called with the part that was taken back of a landing that had begun. */
-  takeBack?(part: LandedPart): void;
+  takeBack?(part: LandedPart): Promise<void>;
 }
 
 /** A landing as its record tells it later. */
@@ -100,7 +98,7 @@ export class Landings {
         isGone: () => false,
         markWhole: () => undefined,
       };
-      this.rollbackPrepared(transaction, () => input.original.duplicate(), sandbox);
+      await this.rollbackPrepared(transaction, () => input.original.duplicate(), sandbox);
       return null;
     }
     const ours = () => [
@@ -121,19 +119,19 @@ export class Landings {
    * Takes back a prepare, finished or not, or a landing that had begun; versions of other writers stay. Only
    * the latter needs the original.
    */
-  rollbackPrepared(
+  async rollbackPrepared(
     transaction: Transaction,
     original: () => Folder,
     sandbox: ReturnTarget,
-  ): readonly Attention[] {
+  ): Promise<readonly Attention[]> {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(transaction.id);
     if (landings === undefined || landing === undefined) return [];
     if (hasBegun(landing)) {
       using folder = original();
-      const manifest = this.#runBack(folder, landing);
+      const manifest = await this.#runBack(folder, landing);
       if (manifest.part !== undefined && !sandbox.isGone())
-        sandbox.takeBack?.(this.#part(folder, landing, manifest));
+        await sandbox.takeBack?.(await this.#part(folder, landing, manifest));
     }
     const landed = readLanded(landing);
     if (sandbox.isGone()) return [...(landed?.attention ?? []), keptAfterLoss(landing)];
@@ -149,11 +147,21 @@ export class Landings {
     return landed?.attention ?? [];
   }
 
-  #runBack(original: Folder, landing: Folder): StoredManifest {
+  async #runBack(original: Folder, landing: Folder): Promise<StoredManifest> {
     const manifest = needManifest(landing);
     assertSameOriginal(original, manifest);
-    runAtOnce(goBack({ original, landing, manifest, touches: this.#touches }));
+    runAtOnce(await this.#wayBack(original, landing, manifest));
     return manifest;
+  }
+
+  /** Loaded, as the other half of an undo below, when it is needed: few landings are taken back. */
+  async #wayBack(
+    original: Folder,
+    landing: Folder,
+    manifest: StoredManifest,
+  ): Promise<Steps<readonly Attention[]>> {
+    const { goBack } = await import("./way-back.ts");
+    return goBack({ original, landing, manifest, touches: this.#touches });
   }
 
   /** Calls back with the part of the work that this landing is, for a sandbox that goes on with the rest. */
@@ -163,10 +171,11 @@ export class Landings {
     action: (part: LandedPart) => T | Promise<T>,
   ): Promise<T> {
     using landing = this.#open(prepared);
-    return await action(this.#part(original, landing, needManifest(landing, digestOf(prepared))));
+    return await action(await this.#part(original, landing, needManifest(landing, digestOf(prepared))));
   }
 
-  #part(original: Folder, landing: Folder, stored: StoredManifest): LandedPart {
+  async #part(original: Folder, landing: Folder, stored: StoredManifest): Promise<LandedPart> {
+    const { landedPart } = await import("./landed-part.ts");
     const landedAt = readLanded(landing)?.barrier ?? stored.stagedAt;
     const [workspace, touches, manifest] = [this.#workspace, this.#touches, wholeManifest(stored)];
     return landedPart({ workspace, original, landing, manifest, touches }, landedAt);
@@ -188,7 +197,7 @@ export class Landings {
     assertSameOriginal(original, manifest);
     const attention =
       direction === "backward"
-        ? await this.#toEnd(goBack({ original, landing, manifest, touches: this.#touches }), prepared)
+        ? await this.#toEnd(await this.#wayBack(original, landing, manifest), prepared)
         : (await this.#toEnd(runLanding({ original, landing, manifest, direction }), prepared)).attention;
     await flush(POINTS.flushLanded, landing, () => touchedTargets(original, landing, manifest));
     return { changes: prepared.changes, attention };
@@ -199,13 +208,13 @@ export class Landings {
   }
 
   /** Checks that a landed transaction can be taken back, and reserves room for that. */
-  prepareUndo(original: Folder, undoes: PreparedCommit): PreparedCommit {
+  async prepareUndo(original: Folder, undoes: PreparedCommit): Promise<PreparedCommit> {
     using landing = this.#open(undoes);
     const landed = readLanded(landing);
     if (landed === undefined) throw damagedRecord(landing.path);
     const manifest = needManifest(landing, digestOf(undoes));
     assertSameOriginal(original, manifest);
-    this.#checkUndo(original, landing, manifest, landed);
+    await this.#checkUndo(original, landing, manifest, landed);
     makeBallast(landing, manifest.entries.going("forward"));
     return undoes;
   }
@@ -231,7 +240,7 @@ export class Landings {
    * Takes back a landing in any state, from the files on disk alone: nothing of it stays in the original, and
    * its work is dropped. Skips a landed part, which is no longer work of the sandbox.
    */
-  revert(id: string, original: Folder): void {
+  async revert(id: string, original: Folder): Promise<void> {
     using landing = this.#workspace.openBelow(`${LANDINGS}/${id}`);
     const manifest = readManifest(landing);
     if (manifest?.part !== undefined && readLanded(landing) !== undefined) return;
@@ -239,20 +248,26 @@ export class Landings {
     if (manifest !== undefined && landing.facts(REVERTED) === undefined) {
       assertSameOriginal(original, manifest);
       // An interrupted undo is neither as it landed nor as it was; the check before it has already passed.
-      if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
-      runAtOnce(goBack({ original, landing, manifest, touches: this.#touches }));
+      if (landing.facts(REVERTING) === undefined) await this.#beginRevert(original, landing, manifest);
+      runAtOnce(await this.#wayBack(original, landing, manifest));
       writeWhole(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
     }
     this.#remove(id);
   }
 
-  #beginRevert(original: Folder, landing: Folder, manifest: StoredManifest): void {
+  async #beginRevert(original: Folder, landing: Folder, manifest: StoredManifest): Promise<void> {
     const landed = readLanded(landing);
-    if (landed !== undefined) this.#checkUndo(original, landing, manifest, landed);
+    if (landed !== undefined) await this.#checkUndo(original, landing, manifest, landed);
     writeWhole(POINTS.reverting, landing, REVERTING, Buffer.alloc(0));
   }
 
-  #checkUndo(original: Folder, landing: Folder, manifest: StoredManifest, { barrier }: LandedRecord): void {
+  async #checkUndo(
+    original: Folder,
+    landing: Folder,
+    manifest: StoredManifest,
+    { barrier }: LandedRecord,
+  ): Promise<void> {
+    const { checkUndo } = await import("./undo-check.ts");
     using slots = Slots.open(landing);
     const age = this.#touches.sinceForAll(barrier);
     checkUndo(original, slots, manifest, { stagedAt: manifest.stagedAt, age });

@@ -1,5 +1,5 @@
 import type { EntryKind } from "../../system/calls/facts.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import type { ChangeSet, EntryOperation, TreeEntry } from "../changes/change-set.ts";
 import { Conflicts } from "../checks/conflicts.ts";
 import type { OpenSandbox } from "../sandbox/sandbox-reference.ts";

@@ -8,7 +8,7 @@ import { readBytes } from "../../system/data/file-data.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 
 /**

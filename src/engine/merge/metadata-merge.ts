@@ -1,4 +1,4 @@
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import { type Metadata, type MetadataPart, sameParts } from "../tree/metadata.ts";
 
 /** What of the other writer's metadata the sandbox takes; or the part that both changed. */

@@ -2,7 +2,7 @@ import type { Conflict } from "../../core/errors/errors.ts";
 import { baseName, parentPath } from "../../core/paths/byte-path.ts";
 import type { UpdateReport } from "../../core/values/merge.ts";
 import type { Git } from "../../system/process/git.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import { isUnchanged, type OriginalEntry, originalEntry } from "../base/original-entry.ts";
 import type { OpenSandbox } from "../sandbox/sandbox-reference.ts";
 import type { SandboxTree } from "../sandbox/sandbox-tree.ts";

@@ -3,7 +3,7 @@ import { type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { isAfter } from "../base/barrier.ts";
-import { NO_IDENTITY, NO_TIME } from "../base/baseline.ts";
+import { NO_IDENTITY, NO_TIME } from "../base/base-facts.ts";
 import type { LandedPart } from "../landing/landed-part.ts";
 import type { Direction, Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";

@@ -1,7 +1,7 @@
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { NO_TIME } from "../base/baseline.ts";
+import { NO_TIME } from "../base/base-facts.ts";
 import type { OriginalEntry } from "../base/original-entry.ts";
 import { type CopiedEntry, copyEntries } from "../tree/copy-tree.ts";
 import { removeTree } from "../tree/remove-tree.ts";

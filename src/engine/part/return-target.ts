@@ -1,7 +1,5 @@
-import { failedWith } from "../../system/calls/errno.ts";
 import type { ReturnTarget } from "../landing/landings.ts";
-import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
-import { takeBack } from "./rebase-after-part.ts";
+import { isGone, isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
 
 /** The tree of a sandbox as the target that unstaged work returns to. */
 export function returnTargetOf(tree: SandboxTree): ReturnTarget {
@@ -9,19 +7,9 @@ export function returnTargetOf(tree: SandboxTree): ReturnTarget {
     open: () => tree.openOwn(),
     isGone: () => isGone(tree),
     markWhole: () => tree.markFresh(),
-    takeBack: (part) => {
+    takeBack: async (part) => {
+      const { takeBack } = await import("./rebase-after-part.ts");
       if (part.manifest.part !== undefined && isLive(tree)) takeBack(part, tree);
     },
   };
-}
-
-/** Whether the tree of a sandbox was removed. */
-export function isGone(tree: SandboxTree): boolean {
-  try {
-    tree.openOwn().close();
-    return false;
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return true;
-    throw thrown;
-  }
 }

@@ -1,8 +1,8 @@
 import type { Conflict } from "../../core/errors/errors.ts";
-
+import { failedWith } from "../../system/calls/errno.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import type { Age } from "../base/age.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import type { OriginalEntry } from "../base/original-entry.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import type { IsMark } from "../checks/landing-policy.ts";
@@ -87,6 +87,17 @@ export type Browse<T> = (entries: ShownEntries) => T;
 /** Whether the tree is complete and holds the current work. */
 export function isLive({ isFinished, isStale }: SandboxTree): boolean {
   return isFinished && !isStale;
+}
+
+/** Whether the tree of a sandbox was removed. */
+export function isGone(tree: SandboxTree): boolean {
+  try {
+    tree.openOwn().close();
+    return false;
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return true;
+    throw thrown;
+  }
 }
 
 /** Everything that a strategy needs to bring a tree back to a checkpoint. */

@@ -7,7 +7,7 @@ import { closeFile } from "../../system/calls/handles.ts";
 import { readXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import { ContentDigest, digestOfContent } from "../../system/data/content-digest.ts";
 import { readData } from "../../system/data/file-content.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import type { TreeChange } from "../changes/change-set.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 import { BINARY_LOOKS_AT, isBinary, LARGEST_TEXT } from "./text-diff.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Change, ChangeFacts } from "../../core/change.ts";
 import { type Facts, identityKey } from "../../system/calls/facts.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import type { TreeChange } from "../changes/change-set.ts";
 import { policyWarnings } from "../checks/landing-policy.ts";
 import { ChangeReader, type DiffSides, type ReadChange, type ReadSide } from "./change-reader.ts";

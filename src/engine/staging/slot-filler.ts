@@ -16,7 +16,6 @@ import { runAtOnce } from "../work/pace.ts";
 import type { CheckedEntry } from "./checked-entries.ts";
 import { isHeld } from "./held-entry.ts";
 import { freeOfMarks } from "./layer-traces.ts";
-import { stageHunks } from "./staged-hunks.ts";
 import { metadataChange } from "./staged-manifest.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { StagingPlan } from "./survey.ts";
@@ -28,6 +27,9 @@ const MOVE = failpoint("stage.take-out");
 function isSettledLater({ after }: TreeEntry): boolean {
   return after?.kind === "directory" || after?.nlink !== 1;
 }
+
+/** Puts the chosen hunks of an entry into its slot; "false" if the entry lands as a whole. */
+export type StagesHunks = (checked: CheckedEntry, slots: Slots) => boolean;
 
 interface FilledSlot {
   readonly checked: CheckedEntry;
@@ -47,16 +49,18 @@ export class SlotFiller implements Disposable {
   readonly #input: StagingInput;
   readonly #slots: Slots;
   readonly #writer: EntriesWriter;
+  readonly #stagesHunks: StagesHunks;
   readonly #parents: OpenParent;
   readonly #links: LinkMap = new Map();
   #hasMovedFolders = false;
   #hasUnsettled = false;
   readonly #isOnOverlay: boolean;
 
-  constructor(input: StagingInput, slots: Slots, writer: EntriesWriter) {
+  constructor(input: StagingInput, slots: Slots, writer: EntriesWriter, stagesHunks: StagesHunks) {
     this.#input = input;
     this.#slots = slots;
     this.#writer = writer;
+    this.#stagesHunks = stagesHunks;
     this.#parents = new OpenParent(input.sandbox);
     this.#isOnOverlay = isOnOverlay(input.original);
   }
@@ -67,10 +71,10 @@ export class SlotFiller implements Disposable {
       this.#write(checked, plan, undefined);
       return;
     }
-    const hunks = this.#input.hunks?.get(entry.path);
-    if (hunks !== undefined) stageHunks(this.#input, checked, this.#slots, hunks);
-    else if (plan.method === "copy") this.#copy(checked, plan);
-    else this.#take(checked);
+    if (!this.#stagesHunks(checked, this.#slots)) {
+      if (plan.method === "copy") this.#copy(checked, plan);
+      else this.#take(checked);
+    }
     this.#hasMovedFolders ||= plan.method === "move" && entry.after?.kind === "directory";
     if (isSettledLater(entry)) this.#hasUnsettled = true;
     else this.#settle({ checked, plan }, this.#factsIn(slot, checked), () => false);

@@ -1,6 +1,6 @@
 import type { Folder } from "../../system/calls/folder.ts";
 import type { Age } from "../base/age.ts";
-import type { BaseFacts } from "../base/baseline.ts";
+import type { BaseFacts } from "../base/base-facts.ts";
 import type { ChangeSet, TreeEntry } from "../changes/change-set.ts";
 import type { LandingRules } from "../checks/landing-policy.ts";
 import type { LongWork } from "../work/long-work.ts";

@@ -17,7 +17,7 @@ import type { Steps } from "../work/pace.ts";
 import { assertReachable } from "../workspace/workspace.ts";
 import { CheckedEntries, type CheckedEntry } from "./checked-entries.ts";
 import { findMarks } from "./layer-traces.ts";
-import { SlotFiller } from "./slot-filler.ts";
+import { SlotFiller, type StagesHunks } from "./slot-filler.ts";
 import { makeBallast, plannedFolderTimes, roomToCopyUp } from "./staged-manifest.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import { type FolderTimes, readStagingRecord, StagingRecordWriter } from "./staging-record.ts";
@@ -55,7 +55,8 @@ export async function stage(input: StagingInput): Promise<StagedLanding | null> 
   survey.decide();
   const anchors = linkedAnchors(input, survey);
   await work.run("recording", recordMoves(input, entries, survey), entries.count);
-  const digest = await work.run("preparing", fillSlots(input, entries, survey), entries.count);
+  const filling = fillSlots(input, entries, survey, await hunkStaging(input));
+  const digest = await work.run("preparing", filling, entries.count);
   // Entries need their true modes before the barrier that tells what changed after the staging.
   closeBelow(input.landing.path);
   const header: Omit<ManifestHeader, "version"> = {
@@ -136,10 +137,15 @@ function readOnlyMode({ after }: TreeEntry): { readonly mode?: number } {
 }
 
 /** Fills the slots and writes the manifest's entries. Returns their digest. */
-function* fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey): Steps<string> {
+function* fillSlots(
+  input: StagingInput,
+  entries: CheckedEntries,
+  survey: Survey,
+  stagesHunks: StagesHunks,
+): Steps<string> {
   using slots = Slots.make(input.landing, entries.count);
   using writer = new EntriesWriter(input.landing, ENTRIES);
-  using filler = new SlotFiller(input, slots, writer);
+  using filler = new SlotFiller(input, slots, writer, stagesHunks);
   const planOf = ({ entry, slot }: CheckedEntry) => survey.planOf(entry, slot);
   let hasFolders = false;
   for (const checked of entries) {
@@ -152,6 +158,18 @@ function* fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey
   for (const times of plannedFolderTimes(input, entries)) writer.addFolderTimes(times);
   if (hasFolders) for (const change of input.changes.changes) writer.addChangedPath(change);
   return writer.end();
+}
+
+/** Loaded for a part with hunks: most landings have none. */
+async function hunkStaging(input: StagingInput): Promise<StagesHunks> {
+  const { hunks } = input;
+  if (hunks === undefined || hunks.size === 0) return () => false;
+  const { stageHunks } = await import("./staged-hunks.ts");
+  return (checked, slots) => {
+    const chosen = hunks.get(checked.entry.path);
+    if (chosen !== undefined) stageHunks(input, checked, slots, chosen);
+    return chosen !== undefined;
+  };
 }
 
 /** Whether an entry stands for everything in a folder. */

@@ -1,6 +1,7 @@
 import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { ensureScratch, placeElsewhere } from "../../sandboxes/scratch/scratch-place.ts";
+import { ensureScratch } from "../../sandboxes/scratch/new-scratch.ts";
+import { placeElsewhere } from "../../sandboxes/scratch/scratch-place.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { machineEntries } from "../../system/mount/kernel-entries.ts";

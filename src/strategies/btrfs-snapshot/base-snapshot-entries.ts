@@ -1,6 +1,6 @@
 import { baseName, bytesFromPath, joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { baseFacts, entryFacts } from "../../engine/base/base-facts.ts";
-import type { BaseFacts, CopyFacts } from "../../engine/base/baseline.ts";
+import { type BaseFacts, baseFacts, entryFacts } from "../../engine/base/base-facts.ts";
+import type { CopyFacts } from "../../engine/base/baseline.ts";
 import { isSameStat, lastStat, type StatView, statOf } from "../../engine/base/stat-view.ts";
 import type { BaseEntries } from "../../engine/changes/tree-diff.ts";
 import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";

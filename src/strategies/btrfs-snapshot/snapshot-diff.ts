@@ -1,5 +1,5 @@
 import { baseName, parentPath } from "../../core/paths/byte-path.ts";
-import type { BaseFacts } from "../../engine/base/baseline.ts";
+import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { diffTree } from "../../engine/changes/tree-diff.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";

@@ -1,7 +1,6 @@
 import { StateError, UnsupportedError } from "../../core/errors/errors.ts";
 import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { baseFacts, entryFacts } from "../../engine/base/base-facts.ts";
-import type { BaseFacts } from "../../engine/base/baseline.ts";
+import { type BaseFacts, baseFacts, entryFacts } from "../../engine/base/base-facts.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { fitting } from "../../engine/changes/rows.ts";

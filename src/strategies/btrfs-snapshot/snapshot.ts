@@ -4,7 +4,7 @@ import type { SandboxRef } from "../../core/sandbox.ts";
 import type { IntendedPlace, PreparedCommit, StrategyContext, Transaction } from "../../core/strategy.ts";
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
-import type { BaseFacts } from "../../engine/base/baseline.ts";
+import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import { type NewCheckpoint, saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
 import type { BasedPath } from "../../engine/merge/kept-bases.ts";

@@ -1,7 +1,8 @@
 import { StateError } from "../../core/errors/errors.ts";
 import { baseName, nearest, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { takeBarrier } from "../../engine/base/barrier.ts";
-import { type BaseFacts, Baseline } from "../../engine/base/baseline.ts";
+import type { BaseFacts } from "../../engine/base/base-facts.ts";
+import { Baseline } from "../../engine/base/baseline.ts";
 import { BaselineBuilder } from "../../engine/base/baseline-builder.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";

@@ -11,7 +11,7 @@ import {
   type ResolveReport,
   type UpdateReport,
 } from "../../core/values/merge.ts";
-import type { BaseFacts } from "../../engine/base/baseline.ts";
+import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { type BasedPath, KeptBases } from "../../engine/merge/kept-bases.ts";
 import { stillMarked } from "../../engine/merge/marked-files.ts";

@@ -28,8 +28,6 @@ import { whatMayLand } from "../../engine/checks/what-may-land.ts";
 import { isOfPart, Landings } from "../../engine/landing/landings.ts";
 import type { BasedPath } from "../../engine/merge/kept-bases.ts";
 import { dropBases, dropMerges, withBaseMoves } from "../../engine/merge/merge-record.ts";
-import { prepareReturn, rebaseAfterPart } from "../../engine/part/rebase-after-part.ts";
-import { returnTargetOf } from "../../engine/part/return-target.ts";
 import {
   assertSameBoot,
   newReference,
@@ -166,6 +164,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     const landings = this.landings(folder, scope);
     const result = await landings.run(original, prepared, direction);
     if (isPart) {
+      const { rebaseAfterPart } = await import("../../engine/part/rebase-after-part.ts");
       await landings.withPart(original, prepared, (part) => rebaseAfterPart(part, tree, direction));
       dropBases(folder);
     }
@@ -193,8 +192,9 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
       return [];
     }
     if (!landings.ids().includes(transaction.id)) return [];
+    const { returnTargetOf } = await import("../../engine/part/return-target.ts");
     const sandbox = returnTargetOf(this.tree(workspace, scope));
-    const attention = landings.rollbackPrepared(transaction, () => openOriginal(scope), sandbox);
+    const attention = await landings.rollbackPrepared(transaction, () => openOriginal(scope), sandbox);
     if (sandbox.isGone()) await this.context.recordLoss?.(ref, "somebody has removed its folder");
     return attention;
   }
@@ -236,7 +236,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     try {
       await this.freeze(ref, folder);
       tree.markStale();
-      for (const id of landings.ids()) landings.revert(id, original);
+      for (const id of landings.ids()) await landings.revert(id, original);
       isRestored = true;
       dropCheckpoints(folder);
       await this.remake(ref, folder);
@@ -293,8 +293,11 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     if (isLivePart) await this.freeze(ref, folder);
     using original = openOriginal(scope);
     const landings = this.landings(folder, scope);
-    const prepared = landings.prepareUndo(original, undoes);
-    if (isLivePart) await landings.withPart(original, undoes, (part) => prepareReturn(part, tree));
+    const prepared = await landings.prepareUndo(original, undoes);
+    if (isLivePart) {
+      const { prepareReturn } = await import("../../engine/part/rebase-after-part.ts");
+      await landings.withPart(original, undoes, (part) => prepareReturn(part, tree));
+    }
     return prepared;
   }
 

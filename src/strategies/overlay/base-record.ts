@@ -1,5 +1,4 @@
-import { baseFacts } from "../../engine/base/base-facts.ts";
-import type { BaseFacts } from "../../engine/base/baseline.ts";
+import { type BaseFacts, baseFacts } from "../../engine/base/base-facts.ts";
 import type { NamedEntry } from "../../engine/tree/named-entry.ts";
 import { LastParsed } from "../../engine/workspace/last-parsed.ts";
 import type { Facts } from "../../system/calls/facts.ts";

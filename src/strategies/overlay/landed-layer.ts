@@ -6,7 +6,7 @@ import {
   parentPath,
   ROOT_PATH,
 } from "../../core/paths/byte-path.ts";
-import type { BaseFacts } from "../../engine/base/baseline.ts";
+import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import type { ManifestEntry } from "../../engine/manifest/manifest.ts";
 import { moveEntry } from "../../engine/tree/move-entry.ts";

@@ -1,6 +1,6 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Age } from "../../engine/base/age.ts";
-import type { BaseFacts } from "../../engine/base/baseline.ts";
+import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import {
   type BaseSide,

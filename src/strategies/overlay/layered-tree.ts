@@ -1,6 +1,6 @@
 import { BusyError } from "../../core/errors/errors.ts";
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import type { BaseFacts } from "../../engine/base/baseline.ts";
+import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";

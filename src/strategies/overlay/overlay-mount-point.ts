@@ -8,10 +8,9 @@ import { shortDigest } from "../../system/data/short-digest.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { milliseconds } from "../../system/milliseconds.ts";
-import { isDeadFuse, mountFuseOverlay, unmountFuse } from "../../system/mount/fuse-overlay.ts";
 import { holdersOf, type LiveMount, liveMounts, openLiveMount } from "../../system/mount/live-mounts.ts";
 import { mayMount, mountOverlay, setReadOnly } from "../../system/mount/overlay-mount.ts";
-import { isMountPoint, unmount } from "../../system/mount/unmount.ts";
+import { isDeadFuse, isMountPoint, unmount } from "../../system/mount/unmount.ts";
 import type { LayeredTree } from "./layered-tree.ts";
 import { MERGED, WORK } from "./layout.ts";
 
@@ -89,8 +88,10 @@ export class OverlayMount {
     using work = this.#workspace.openChild(WORK);
     using target = this.#workspace.ensureFolder(POINTS.point, MERGED);
     const layers = { lower, upper, work };
-    if (tree.way === "fuse") await mountFuseOverlay(POINTS.mount, layers, target);
-    else
+    if (tree.way === "fuse") {
+      const { mountFuseOverlay } = await import("../../system/mount/fuse-overlay.ts");
+      await mountFuseOverlay(POINTS.mount, layers, target);
+    } else
       mountOverlay(POINTS.mount, layers, target, {
         source: this.source,
         kind: tree.way === "user-namespace" ? "user" : "indexed",
@@ -176,7 +177,10 @@ export class OverlayMount {
     const path = this.#workspace.label(MERGED);
     // Only root can mount without fuse, so this tells for an unfinished sandbox.
     const isFuse = tree.isFinished ? tree.way === "fuse" : process.geteuid?.() !== 0;
-    if (isFuse) return await unmountFuse(POINTS.unmount, path);
+    if (isFuse) {
+      const { unmountFuse } = await import("../../system/mount/fuse-overlay.ts");
+      return await unmountFuse(POINTS.unmount, path);
+    }
     if (this.#setReadOnly(true) === "busy") return "busy";
     const outcome = await unmount(POINTS.unmount, path);
     if (outcome === "busy") this.#setReadOnly(false);

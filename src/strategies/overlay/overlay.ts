@@ -10,14 +10,13 @@ import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import { bringLayerBack, type NewCheckpoint, saveLayer } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { stateOfLayer, type TreeState } from "../../engine/checkpoint/tree-state.ts";
 import type { BasedPath } from "../../engine/merge/kept-bases.ts";
-import { isGone } from "../../engine/part/return-target.ts";
 import {
   type OpenSandbox,
   openOriginal,
   placeOf,
   scopeFrom,
 } from "../../engine/sandbox/sandbox-reference.ts";
-import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
+import { type BegunRestore, isGone } from "../../engine/sandbox/sandbox-tree.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { type Scope, scopeOf } from "../../engine/workspace/scope.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";

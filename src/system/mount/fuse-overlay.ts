@@ -2,7 +2,6 @@ import { closeSync, constants, openSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { DrydockError, messageOf, UnsupportedError } from "../../core/errors/errors.ts";
 import { baseName, displayPath, parentPath, pathFromBytes } from "../../core/paths/byte-path.ts";
-import { failedWith } from "../calls/errno.ts";
 import { Folder } from "../calls/folder.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { milliseconds } from "../milliseconds.ts";
@@ -11,7 +10,7 @@ import { systemProgram } from "../process/programs.ts";
 import { runProcess } from "../process/run-process.ts";
 import { liveMountsOfDevice } from "./live-mounts.ts";
 import type { OverlayLayers } from "./overlay-mount.ts";
-import { ifMounted, isMountPoint, UNMOUNT_LIMIT_MS, unmount } from "./unmount.ts";
+import { ifMounted, isDeadFuse, isMountPoint, UNMOUNT_LIMIT_MS, unmount } from "./unmount.ts";
 
 /**
  * An overlay by fuse-overlayfs, a process of the user that lives as long as its mount.
@@ -92,22 +91,6 @@ async function answers(parent: Folder, name: string, limitMs: number): Promise<b
   if (stat === undefined) return true;
   const why = await run(stat, ["-f", `/proc/self/fd/3/${name}`], [parent.fd], limitMs);
   return why === undefined || !why.includes("took longer than");
-}
-
-/**
- * Whether a name in this folder is a mount whose process died. Its facts may still be cached, but it can't be
- * opened.
- */
-export function isDeadFuse(parent: Folder, name: string): boolean {
-  try {
-    parent.openBelowIfThere(name)?.close();
-    return false;
-  } catch (thrown) {
-    // A request that was under way when the process died fails with ECONNABORTED.
-    if (failedWith(thrown, "ENOTCONN", "ECONNABORTED", "EIO")) return true;
-    if (failedWith(thrown, "EACCES")) return false;
-    throw thrown;
-  }
 }
 
 /** Whether the file system is mounted in another namespace too: there it would live on, with its process. */

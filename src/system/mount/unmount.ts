@@ -120,3 +120,19 @@ export function isMountPoint(folder: Folder, name: string): boolean {
     return mountsBelow(path).includes(path === "/" ? `/${name}` : `${path}/${name}`);
   }
 }
+
+/**
+ * Whether a name in this folder is a mount whose process died. Its facts may still be cached, but it can't be
+ * opened.
+ */
+export function isDeadFuse(parent: Folder, name: string): boolean {
+  try {
+    parent.openBelowIfThere(name)?.close();
+    return false;
+  } catch (thrown) {
+    // A request that was under way when the process died fails with ECONNABORTED.
+    if (failedWith(thrown, "ENOTCONN", "ECONNABORTED", "EIO")) return true;
+    if (failedWith(thrown, "EACCES")) return false;
+    throw thrown;
+  }
+}

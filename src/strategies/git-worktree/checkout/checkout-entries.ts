@@ -1,6 +1,6 @@
 import type { Conflict } from "../../../core/errors/errors.ts";
 import { comparePaths, joinPath, parentPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
-import type { BaseFacts } from "../../../engine/base/baseline.ts";
+import type { BaseFacts } from "../../../engine/base/base-facts.ts";
 import type { ChangeSet, EntryOperation } from "../../../engine/changes/change-set.ts";
 import { ChangeSetBuilder } from "../../../engine/changes/change-set-builder.ts";
 import type { Facts } from "../../../system/calls/facts.ts";

@@ -80,7 +80,7 @@ export class RepositoryLandings {
       if (now !== move.from) throw branchMovedOn(move, now);
     }
     using original = this.parts.openOriginal();
-    if (landing.exchange !== undefined) this.#means.exchange.prepareUndo(original, landing.exchange);
+    if (landing.exchange !== undefined) await this.#means.exchange.prepareUndo(original, landing.exchange);
     await this.#indexBefore(undo, landing);
     const packs = this.packRefs(undo, moves);
     const digest = await this.record(undo, { ...back, ...packs, transaction: id, locks, undoes: landed.id });
@@ -152,7 +152,7 @@ export class RepositoryLandings {
     if (folder === undefined) return [];
     const landing = folder.read();
     using original = this.parts.openOriginal();
-    const attention = this.#means.exchange.rollbackPrepared(transaction, () => original.duplicate(), {
+    const attention = await this.#means.exchange.rollbackPrepared(transaction, () => original.duplicate(), {
       open: () => openIncoming(folder.folder),
       isGone: () => false,
       markWhole: () => undefined,

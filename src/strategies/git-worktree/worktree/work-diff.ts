@@ -6,7 +6,7 @@ import {
   statsOf,
 } from "../../../core/change.ts";
 import { comparePaths } from "../../../core/paths/byte-path.ts";
-import type { BaseFacts } from "../../../engine/base/baseline.ts";
+import type { BaseFacts } from "../../../engine/base/base-facts.ts";
 import { ChangeReader, type ReadChange, type ReadSide } from "../../../engine/show/change-reader.ts";
 import { invisibleWarnings } from "../../../engine/show/invisible-text.ts";
 import { countLines } from "../../../engine/show/text-diff.ts";

@@ -463,6 +463,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/plans/{plan}/review/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A page of the changed rows and definitions at a path of a database's diff */
+        get: operations["reviewRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plans/{plan}/review/content": {
         parameters: {
             query?: never;
@@ -1289,6 +1306,52 @@ export interface components {
                 /** @enum {string} */
                 vote?: "approved" | "rejected";
             }[];
+        };
+        ChangedRows: {
+            planId: string;
+            /** @description The definitions that differ. */
+            definitions: {
+                /** @description table, index, view, trigger, number or statistics */
+                type: string;
+                before?: components["schemas"]["ShownValue"];
+                after?: components["schemas"]["ShownValue"];
+            }[];
+            columns: {
+                name: string;
+                /** @description Whether the rows are told apart by it. */
+                isKey: boolean;
+                /**
+                 * @description The only side that has it.
+                 * @enum {string}
+                 */
+                only?: "before" | "after";
+            }[];
+            rows: {
+                path: string;
+                /** @enum {string} */
+                operation: "added" | "modified" | "deleted";
+                /** @description A place for each column; null where this side lacks the column. */
+                before?: (components["schemas"]["ShownValue"] | null)[];
+                /** @description A place for each column; null where this side lacks the column. */
+                after?: (components["schemas"]["ShownValue"] | null)[];
+                /** @description The columns that differ, counted from 0; exact. */
+                changed: number[];
+            }[];
+            /** @description How many rows change in all. */
+            total: number;
+            /** @description How many rows of an altered table stay as they are. */
+            same: number;
+            /** @description Of all of it, on all pages. */
+            digest: string;
+            next?: string;
+        };
+        ShownValue: {
+            /** @enum {string} */
+            type: "null" | "integer" | "real" | "text" | "bytes";
+            /** @description As people read it; bytes in hex. Only its beginning, if size is there. */
+            text: string;
+            /** @description How many bytes the value has, if not all are shown. */
+            size?: number;
         };
         Landing: {
             planId: string;
@@ -2684,6 +2747,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Hunks"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    reviewRows: {
+        parameters: {
+            query: {
+                /** @description The name of a resource of the plan. Needed only if the plan has several. */
+                resource?: string;
+                /** @description The path of a change, or a table: its name, as in the paths of its rows. */
+                path: string;
+                /** @description The next of an earlier page. */
+                cursor?: string;
+                /** @description The most rows of a page. Default: 100; at most 1,000. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedRows"];
                 };
             };
             default: components["responses"]["Problem"];

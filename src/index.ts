@@ -94,10 +94,19 @@ export type {
   Reachable,
   Receiving,
   StrategyWay,
+  Tabular,
   TakenEntry,
 } from "./core/strategy-abilities.ts";
 export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
+export type {
+  ChangedColumn,
+  ChangedDefinition,
+  ChangedRow,
+  ChangedRows,
+  RowRange,
+  ShownValue,
+} from "./core/values/changed-rows.ts";
 export type { CheckResult } from "./core/values/checks.ts";
 export type { LimitName, Limits } from "./core/values/limits.ts";
 export type { MergePolicy, Resolution, ResolveReport, UpdateReport } from "./core/values/merge.ts";
@@ -170,6 +179,7 @@ export type {
   ReviewRequestOptions,
 } from "./plans/review/approval-views.ts";
 export type { ChangePlace, ChangeSidePlace } from "./plans/review/change-content.ts";
+export type { ChangedRowsOptions, ChangedRowsPage } from "./plans/review/changed-rows.ts";
 export type {
   ChangesAskedRequest,
   CommentEdit,

@@ -73,7 +73,16 @@ export type {
   Queryable,
   Reachable,
   StrategyWay,
+  Tabular,
 } from "./core/strategy-abilities.ts";
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
+export type {
+  ChangedColumn,
+  ChangedDefinition,
+  ChangedRow,
+  ChangedRows,
+  RowRange,
+  ShownValue,
+} from "./core/values/changed-rows.ts";
 export type { MergePolicy, Resolution, ResolveReport, UpdateReport } from "./core/values/merge.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";

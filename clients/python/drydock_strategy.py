@@ -47,6 +47,7 @@ _METHODS = {
     "commitPrepared": "commit_prepared",
     "rollbackPrepared": "rollback_prepared",
     "query": "query",
+    "changedRows": "changed_rows",
     "stat": "stat",
     "list": "list_entries",
     "readPart": "read_part",

@@ -1,6 +1,7 @@
 import { call, encoded, eventsIn, get, keepKey, post, postFollowed, query } from "./calls.ts";
 import type {
   Change,
+  ChangedRows,
   Checkpoint,
   Comment,
   Diff,
@@ -85,6 +86,15 @@ export async function contentOf(
   const headers = change[side]?.size === 0 ? {} : { range: `bytes=0-${most - 1}` };
   const answer = await call("GET", where, { signal, headers });
   return new Uint8Array(await answer.arrayBuffer());
+}
+
+/** A page of the changed rows and definitions at a path of a database. */
+export async function rowsOf(
+  plan: string,
+  place: { readonly resource: string; readonly path: string },
+  { cursor, signal }: { readonly cursor?: string | undefined; readonly signal?: AbortSignal } = {},
+): Promise<ChangedRows> {
+  return await get(`${at(plan)}/review/rows${query({ ...place, cursor })}`, signal);
 }
 
 async function bytesOf(path: string, signal: AbortSignal): Promise<Uint8Array> {

@@ -45,6 +45,11 @@ function keyOf({ resource, path }: Pick<Change, "resource" | "path">): string {
   return `${resource}\0${path}`;
 }
 
+/** A trigger may have the name of its table. */
+function itemKey(change: Change): string {
+  return change.kind === "object" ? `${keyOf(change)}\0` : keyOf(change);
+}
+
 /** The changes with each rename as one. */
 export function listed(changes: readonly Change[], renames: readonly Rename[]): readonly Listed[] {
   const index = new RenameIndex(renames);
@@ -52,7 +57,7 @@ export function listed(changes: readonly Change[], renames: readonly Rename[]): 
   const renamed = new Map<Rename, Change[]>();
   for (const change of changes) {
     const rename = index.of(change);
-    const key = keyOf(change);
+    const key = itemKey(change);
     if (rename === undefined) items.push({ change, key, changes: [change] });
     else {
       const all = renamed.get(rename) ?? [];
@@ -103,7 +108,7 @@ export function groupsOf(
   >();
   for (const item of items) {
     const { resource, path, warnings = [] } = item.change;
-    if (warnings.length > 0 || word.has(item.key)) urgent.push(item);
+    if (warnings.length > 0 || word.has(keyOf(item.change))) urgent.push(item);
     else if (isGenerated(path)) generated.push(item);
     else {
       const folder = parentPath(path);

@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { changeNotes } from "../../src/cli/render/plan/change-notes.ts";
 import type { Change } from "../api/types.ts";
 import { Binary } from "../diff/binary.tsx";
+import { TableDiff } from "../diff/table-diff.tsx";
 import { TextDiff } from "../diff/text-diff.tsx";
 import type { Listed } from "../model/change-list.ts";
 import type { PlanModel } from "../model/plan-model.ts";
@@ -10,6 +11,7 @@ import { attempt } from "../model/review.ts";
 import { counted } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
 import { CommentQuestion, Comments } from "./comments.tsx";
+import { isInTables } from "./table-group.tsx";
 import { Votes } from "./votes.tsx";
 
 /** A change that is shown for so long was looked at. */
@@ -90,7 +92,7 @@ interface ContentProps {
 }
 
 function Content({ model, change, isRenamed }: ContentProps): ComponentChildren {
-  const { kind, statement, binary = false } = change;
+  const { kind, statement } = change;
   if (statement !== undefined)
     return (
       <pre class="statement">
@@ -100,8 +102,23 @@ function Content({ model, change, isRenamed }: ContentProps): ComponentChildren 
   if (isRenamed) return <p class="empty">Its content, mode and owner are the same as before.</p>;
   if (isTextDiff(change))
     return <TextDiff model={model} change={change} key={`${change.resource} ${change.path}`} />;
-  if (kind === "file" && binary) return <Binary plan={model.id} change={change} />;
+  if (isInTables(model, change.resource))
+    return (
+      <TableDiff
+        {...{ plan: model.id, resource: change.resource, path: change.path }}
+        version={change.digest}
+        isOneRow={kind === "row"}
+        key={`${change.resource} ${change.path}`}
+      />
+    );
+  if (hasOtherContent(change)) return <Binary plan={model.id} change={change} />;
   return <p class="empty">The line above says all there is to this change.</p>;
+}
+
+/** Files that are not text, that are too large to be compared by line, or of which one side is gone. */
+function hasOtherContent({ kind, binary = false, before, after }: Change): boolean {
+  if (kind !== "file") return false;
+  return binary || (before?.digest ?? before?.size ?? 0) !== (after?.digest ?? after?.size ?? 0);
 }
 
 function isTextDiff({ kind, binary = false, insertions = 0, deletions = 0 }: Change): boolean {

@@ -11,6 +11,7 @@ import { Checkpoints } from "./checkpoints.tsx";
 import { Decisions } from "./decision.tsx";
 import { FileView } from "./file-view.tsx";
 import { Outside } from "./outside.tsx";
+import { TableGroup } from "./table-group.tsx";
 import { Votes } from "./votes.tsx";
 
 const TITLES: { readonly [tab in Tab]: string } = {
@@ -163,6 +164,7 @@ function Selected({ model, row }: { readonly model: PlanModel; readonly row: Lis
         <p class="facts">{counted(group.items.length, "entry", "entries")}</p>
         <Votes model={model} items={group.items} what="all of it" />
       </header>
+      <TableGroup model={model} group={group} />
     </article>
   );
 }

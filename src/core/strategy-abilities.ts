@@ -3,6 +3,7 @@ import type { ProgramView } from "./program-view.ts";
 import type { Entry } from "./resource/entry.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
+import type { ChangedRows, RowRange } from "./values/changed-rows.ts";
 import type { Resolution, ResolveReport, UpdateReport } from "./values/merge.ts";
 import type { StatementResult } from "./values/query.ts";
 
@@ -24,6 +25,15 @@ export interface Queryable<Metadata extends PlainRecord = PlainRecord> {
     script: string,
     options: { readonly readOnly: boolean },
   ): Promise<readonly StatementResult[]>;
+}
+
+/** The ability to show what changes in the tables of a database, as data. */
+export interface Tabular<Metadata extends PlainRecord = PlainRecord> {
+  /**
+   * The changed rows and definitions at a path of the diff: of a table, of one row, or of another object.
+   * Values are cut (`ShownValue`). Fails if nothing changes there.
+   */
+  changedRows(ref: SandboxRef<Metadata>, path: string, range: RowRange): Promise<ChangedRows>;
 }
 
 /** The ability to work on single entries of a sandbox, also where it has no path. */

@@ -11,6 +11,7 @@ import type {
   Queryable,
   Reachable,
   Receiving,
+  Tabular,
 } from "./strategy-abilities.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "./strategy-policies.ts";
 import type { MergePolicy } from "./values/merge.ts";
@@ -56,6 +57,7 @@ export type SandboxStrategy<
 /** The methods of every strategy. Further abilities are in strategy-abilities.ts. */
 export interface SandboxMethods<Metadata extends PlainRecord, Prepared extends PlainRecord>
   extends Partial<Queryable<Metadata>>,
+    Partial<Tabular<Metadata>>,
     Partial<Browsable<Metadata>>,
     Partial<Receiving<Metadata>>,
     Partial<Mergeable<Metadata>>,

@@ -28,6 +28,7 @@ import type {
   ReviewRequestOptions,
 } from "../plans/review/approval-views.ts";
 import type { ChangePlace, ChangeSidePlace } from "../plans/review/change-content.ts";
+import type { ChangedRowsOptions, ChangedRowsPage } from "../plans/review/changed-rows.ts";
 import type {
   ChangesAskedRequest,
   CommentEdit,
@@ -188,6 +189,11 @@ export interface Review {
   changes(options?: DiffPageOptions & CallOptions): Promise<ReviewPage>;
   /** The hunks of the change of a text file, each with its vote; none if the change has no hunks. */
   hunks(place: ChangePlace): Promise<ReviewedHunks>;
+  /**
+   * A page of the changed rows of a table, one changed row, or a changed definition of a database, by its
+   * path in the diff. Long values are cut, and say so.
+   */
+  rows(options: ChangedRowsOptions): Promise<ChangedRowsPage>;
   /** The content of a file before or after its change. */
   content(place: ChangeSidePlace): Promise<Uint8Array>;
   /**

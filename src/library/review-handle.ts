@@ -1,7 +1,8 @@
 import { CHANGE_SIDES } from "../core/change.ts";
-import { fields, list, oneOf, optional, ordinal, text, truth } from "../core/values/arguments.ts";
+import { amount, fields, list, oneOf, optional, ordinal, text, truth } from "../core/values/arguments.ts";
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
 import type { ChangePlace, ChangeSidePlace } from "../plans/review/change-content.ts";
+import type { ChangedRowsOptions } from "../plans/review/changed-rows.ts";
 import {
   type ChangesAskedRequest,
   type CommentEdit,
@@ -36,6 +37,14 @@ const methods: CheckedMethods<Review> = {
   show: [],
   changes: [["options", optional(diffPageOptions)]],
   hunks: [["place", fields<ChangePlace>({ resource: optional(text), path: text })]],
+  rows: [
+    [
+      "options",
+      fields<ChangedRowsOptions>({
+        ...{ resource: optional(text), path: text, cursor: optional(text), limit: optional(amount) },
+      }),
+    ],
+  ],
   content: [
     [
       "place",
@@ -71,6 +80,7 @@ export function reviewHandle(services: Services, id: string): Review {
       changes: async (options) =>
         await call("review", options, async (rest) => (await reviews()).changes(id, rest)),
       hunks: async (place) => await (await reviews()).hunks(id, place),
+      rows: async (options) => await (await reviews()).rows(id, options),
       content: async (place) => await (await reviews()).content(id, place),
       vote: async (request) => await (await reviews()).vote(id, request),
       look: async (request) => await (await reviews()).look(id, request),

@@ -29,8 +29,8 @@ export async function diffPage(
   { cursor, limit = PAGE, ...options }: DiffPageOptions,
   take?: (change: PlanChange, isShown: boolean) => void,
 ): Promise<DiffPage> {
-  const [, digest, offset = "0"] = /^(\S+) (\d+)$/.exec(cursor ?? "") ?? [];
-  const [from, to] = [Number(offset), Number(offset) + limit];
+  const { digest, offset: from } = pageAt(cursor);
+  const to = from + limit;
   const changes: PlanChange[] = [];
   let count = 0;
   const onChange = (change: PlanChange) => {
@@ -40,10 +40,19 @@ export async function diffPage(
     count += 1;
   };
   const diff = await plans.diff(plan, { ...options, onChange });
-  if (cursor !== undefined && digest !== diff.digest)
-    throw new UsageError("The changes are no longer those of the earlier pages.", {
-      hint: "Ask for the first page again.",
-      code: "STALE_CURSOR",
-    });
+  if (cursor !== undefined && digest !== diff.digest) throw staleCursor();
   return { ...diff, changes, ...(count > to && { next: `${diff.digest} ${to}` }) };
+}
+
+/** The place that a cursor stands for: how much comes before, and the digest of all that there was. */
+export function pageAt(cursor: string | undefined): { readonly digest?: string; readonly offset: number } {
+  const [, digest, offset = "0"] = /^(\S+) (\d{1,15})$/.exec(cursor ?? "") ?? [];
+  return { ...(digest !== undefined && { digest }), offset: Number(offset) };
+}
+
+export function staleCursor(): UsageError {
+  return new UsageError("The changes are no longer those of the earlier pages.", {
+    hint: "Ask for the first page again.",
+    code: "STALE_CURSOR",
+  });
 }

@@ -9,8 +9,8 @@ import { Served, textOf } from "./served.ts";
 
 /** What reviews.test.ts has. */
 const REVIEWS = [
-  ...["showReview", "reviewChanges", "reviewHunks", "readChange", "voteOnChanges", "lookAtChanges"],
-  ...["commentOnPlan", "editComment", "removeComment", "askForChanges"],
+  ...["showReview", "reviewChanges", "reviewHunks", "reviewRows", "readChange", "voteOnChanges"],
+  ...["lookAtChanges", "commentOnPlan", "editComment", "removeComment", "askForChanges"],
 ];
 
 /** Answers that are not JSON go through no schema. */

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { Workplace } from "../end-to-end/workplace.ts";
 import { Served, textOf } from "./served.ts";
@@ -73,6 +75,31 @@ describe("reviews by 'drydock serve'", () => {
     assert.deepEqual(await content(`side=after&digest=${change.after?.digest}`), [200, "11\n"]);
     assert.deepEqual(await content("side=after", { range: "bytes=1-1" }), [206, "1"]);
     assert.equal((await content(`side=before&digest=${change.after?.digest}`))[0], 409);
+  });
+
+  it("[P4] give the changed rows of a database, page by page", async () => {
+    using place = new Workplace();
+    using database = new DatabaseSync(join(place.path, "shop.db"));
+    database.exec("CREATE TABLE items (id INTEGER PRIMARY KEY, price); INSERT INTO items VALUES (1, 10)");
+    place.done("plan", "create", "--name", "fix", "-r", "shop.db");
+    place.done("plan", "sql", "fix", "shop.db", "-c", "UPDATE items SET price = 11; INSERT INTO items VALUES (2, NULL)");
+    await using served = await Served.start(place);
+    const page = async (query: { readonly cursor?: string }) => {
+      const { data } = await served.client.GET("/v1/plans/{plan}/review/rows", {
+        params: { path: { plan: "fix" }, query: { path: "items", limit: 1, ...query } },
+      });
+      assert.ok(data !== undefined);
+      return data;
+    };
+    const first = await page({});
+    assert.deepEqual(
+      first.rows.map(({ before, after, changed }) => [before?.[1]?.text, after?.[1]?.text, changed]),
+      [["10", "11", [1]]],
+    );
+    assert.deepEqual([first.total, typeof first.next], [2, "string"]);
+    const second = await page({ cursor: first.next ?? "" });
+    assert.deepEqual(second.rows[0]?.after?.[1], { type: "null", text: "NULL" });
+    assert.equal(second.next, undefined);
   });
 
   it("[P8] takes votes and verdicts only where it takes approvals, and tells a program's comment from a person's", async () => {

@@ -1,5 +1,6 @@
 import type { Conflict } from "../../core/errors/errors.ts";
 import type { DatabaseValue } from "../../core/values/query.ts";
+import { shortDigest } from "../../system/data/short-digest.ts";
 import { valueText } from "../common/row-json.ts";
 import { isMissingIn, type Rows, rowsOf, sameIdentity, sameValues } from "./row-comparison.ts";
 import {
@@ -164,12 +165,17 @@ export function keyOf(alias: string, rows: Rows, { identity }: RecordedShape): s
   return identity.map(({ at }) => `${alias}.${rows.columns[at]}`).join(", ");
 }
 
-/** The name of a row in diffs and conflicts: `table/key`, with commas between several columns. */
+/**
+ * The name of a row in diffs and conflicts: `table/key`, with commas between several columns. A long key is
+ * cut, and has a part of its digest instead of its end, so that no two rows have one name.
+ */
 export function rowPath(table: string, key: readonly DatabaseValue[]): string {
-  const text = key.map((value) => escaped(valueText(value))).join(",");
-  return `${escaped(table)}/${text.length > LONGEST_KEY ? `${text.slice(0, LONGEST_KEY)}…` : text}`;
+  const text = key.map((value) => escapedName(valueText(value))).join(",");
+  const isLong = text.length > LONGEST_KEY;
+  return `${escapedName(table)}/${isLong ? `${text.slice(0, LONGEST_KEY)}…${shortDigest(text).slice(0, 16)}` : text}`;
 }
 
-function escaped(text: string): string {
+/** A name as a part of a path. */
+export function escapedName(text: string): string {
   return text.replace(/[%/,\u0000-\u001f\u007f]/g, (character) => encodeURIComponent(character));
 }

@@ -76,7 +76,7 @@ export function isMissingIn(a: string, left: Rows, right: Rows, identity: Identi
 }
 
 /** Joins all terms by AND, nested evenly, because SQLite limits the depth of an expression. */
-function conjunction(terms: readonly string[]): string {
+export function conjunction(terms: readonly string[]): string {
   if (terms.length <= 2) return terms.length === 0 ? "TRUE" : terms.join(" AND ");
   const middle = Math.ceil(terms.length / 2);
   return `(${conjunction(terms.slice(0, middle))}) AND (${conjunction(terms.slice(middle))})`;

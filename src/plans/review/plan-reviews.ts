@@ -10,6 +10,7 @@ import type { Plans } from "../plans.ts";
 import { type ChangePlace, type ChangeSidePlace, changeContent } from "./change-content.ts";
 import { changeDigest, packDigests } from "./change-digests.ts";
 import { hasHunks, hunksOf } from "./change-hunks.ts";
+import { type ChangedRowsOptions, type ChangedRowsPage, changedRows } from "./changed-rows.ts";
 import { meantChanges } from "./meant-changes.ts";
 import { ReviewRecord } from "./review-record.ts";
 import type {
@@ -94,6 +95,12 @@ export class PlanReviews {
     const { vote, hunks: votes = {} } = (await this.#record(found.id)).of(digest, history.actor);
     const hunks = hasHunks(change) ? await hunksOf(sandboxes, found, change) : [];
     return { planId: found.id, digest, hunks: hunks.map((hunk) => shownHunk(hunk, votes[hunk.id] ?? vote)) };
+  }
+
+  /** A page of the changed rows and definitions of a database. */
+  async rows(plan: string | undefined, options: ChangedRowsOptions): Promise<ChangedRowsPage> {
+    const { plans, sandboxes } = this.#session;
+    return await changedRows(await plans.find(plan), sandboxes, options);
   }
 
   /** Approves or rejects changes, or takes that back. */

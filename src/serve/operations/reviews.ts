@@ -4,6 +4,7 @@ import { rangeAnswer } from "../http/byte-range.ts";
 import { assertPerson, bytes, json } from "../operation.ts";
 import { limit, ofPlan, path, paths, resourceName, text } from "../shapes/parameters.ts";
 import {
+  changedRowsShape,
   commentPlace,
   commentShape,
   countShape,
@@ -53,6 +54,22 @@ export const REVIEW_OPERATIONS = [
     output: hunksShape,
     call: async ({ parameters, query }, { services }) =>
       await (await services.reviews()).hunks(parameters.plan, query),
+  }),
+  json({
+    id: "reviewRows",
+    method: "get",
+    path: "/plans/{plan}/review/rows",
+    summary: "A page of the changed rows and definitions at a path of a database's diff",
+    parameters: ofPlan,
+    query: z.strictObject({
+      resource: resourceName,
+      path: path.describe("The path of a change, or a table: its name, as in the paths of its rows."),
+      cursor: text.exactOptional().describe("The next of an earlier page."),
+      limit: limit.describe("The most rows of a page. Default: 100; at most 1,000."),
+    }),
+    output: changedRowsShape,
+    call: async ({ parameters, query }, { services }) =>
+      await (await services.reviews()).rows(parameters.plan, query),
   }),
   bytes({
     id: "readChange",

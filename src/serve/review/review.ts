@@ -31,6 +31,7 @@ const OF_THE_PAGE: ReadonlySet<string> = new Set([
   "showReview",
   "reviewChanges",
   "reviewHunks",
+  "reviewRows",
   "readChange",
   "voteOnChanges",
   "lookAtChanges",

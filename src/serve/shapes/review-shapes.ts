@@ -128,3 +128,50 @@ export const hunksShape = z
     ),
   })
   .meta({ id: "Hunks" });
+
+const shownValue = z
+  .strictObject({
+    type: z.enum(["null", "integer", "real", "text", "bytes"]),
+    text: z.string().describe("As people read it; bytes in hex. Only its beginning, if size is there."),
+    size: z.number().optional().describe("How many bytes the value has, if not all are shown."),
+  })
+  .meta({ id: "ShownValue" });
+const values = z
+  .array(shownValue.nullable())
+  .optional()
+  .describe("A place for each column; null where this side lacks the column.");
+
+export const changedRowsShape = z
+  .strictObject({
+    planId: z.string(),
+    definitions: z
+      .array(
+        z.strictObject({
+          type: z.string().describe("table, index, view, trigger, number or statistics"),
+          before: shownValue.optional(),
+          after: shownValue.optional(),
+        }),
+      )
+      .describe("The definitions that differ."),
+    columns: z.array(
+      z.strictObject({
+        name: z.string(),
+        isKey: z.boolean().describe("Whether the rows are told apart by it."),
+        only: side.optional().describe("The only side that has it."),
+      }),
+    ),
+    rows: z.array(
+      z.strictObject({
+        path: z.string(),
+        operation: z.enum(["added", "modified", "deleted"]),
+        before: values,
+        after: values,
+        changed: z.array(z.number()).describe("The columns that differ, counted from 0; exact."),
+      }),
+    ),
+    total: z.number().describe("How many rows change in all."),
+    same: z.number().describe("How many rows of an altered table stay as they are."),
+    digest: z.string().describe("Of all of it, on all pages."),
+    next: z.string().optional(),
+  })
+  .meta({ id: "ChangedRows" });

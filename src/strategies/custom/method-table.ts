@@ -99,6 +99,7 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   },
 
   query: { nothing: takesNoStatements },
+  changedRows: { takesPath: true, missing: hasNoRows },
   stat: { takesPath: true, missing: hasNoEntries },
   list: { takesPath: true, missing: hasNoEntries },
   readPart: { takesPath: true, missing: hasNoEntries },
@@ -162,6 +163,12 @@ function hasNoEntries(): never {
   throw new UsageError("The entries of this sandbox can't be worked on one by one.", {
     hint: "It is a database, or its strategy can't do this: use statements, read and write, or its path.",
     code: "NO_ENTRIES",
+  });
+}
+
+function hasNoRows(): never {
+  throw new UnsupportedError("The rows of this resource can't be shown: it is no database, or holds none.", {
+    hint: "See its diff.",
   });
 }
 

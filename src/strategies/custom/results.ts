@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CAPABILITIES } from "../../core/capabilities.ts";
-import { CHANGE_KINDS, CHANGE_OPERATIONS } from "../../core/change.ts";
+import { CHANGE_KINDS, CHANGE_OPERATIONS, CHANGE_SIDES } from "../../core/change.ts";
 import { messageOf } from "../../core/errors/errors.ts";
 import { ENTRY_KINDS } from "../../core/resource/entry.ts";
 import { copyPlain } from "../../core/values/plain-data.ts";
@@ -40,6 +40,21 @@ const capabilities = z.object({
     partial: capability("partial").optional(),
   },
 });
+const shownValue = z.object({
+  ...{ type: z.enum(["null", "integer", "real", "text", "bytes"]), text: z.string(), size: count.optional() },
+});
+const values = z.array(shownValue.nullable()).optional();
+const changedRows = z.object({
+  definitions: z.array(z.object({ type: text, before: shownValue.optional(), after: shownValue.optional() })),
+  columns: z.array(z.object({ name: z.string(), isKey: yesOrNo, only: z.enum(CHANGE_SIDES).optional() })),
+  rows: z.array(
+    z.object({
+      ...{ path: text, operation: z.enum(["added", "modified", "deleted"]), before: values, after: values },
+      changed: z.array(count),
+    }),
+  ),
+  ...{ total: count, same: count, digest: text },
+});
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().regex(/^[^\0]*$/));
 
 const ref = z.object({
@@ -67,6 +82,7 @@ const RESULTS: { readonly [M in MethodName as Answer<M> extends void ? never : M
   query: z.array(
     z.object({ columns: z.array(z.string()), rows: z.array(z.array(z.unknown())), changes: count }),
   ),
+  changedRows: plain(changedRows),
   stat: plain(entry.optional()),
   list: plain(z.array(entry)),
   readPart: bytes,

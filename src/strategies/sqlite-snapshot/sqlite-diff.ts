@@ -3,7 +3,7 @@ import type { Change, ChangeFacts, DiffView } from "../../core/change.ts";
 import type { DatabaseValue } from "../../core/values/query.ts";
 import { rowJson } from "../../database/common/row-json.ts";
 import { changedRowids } from "../../database/sqlite/changed-rowids.ts";
-import { keyOf, rowPath } from "../../database/sqlite/landing-conflicts.ts";
+import { escapedName, keyOf, rowPath } from "../../database/sqlite/landing-conflicts.ts";
 import { columnList } from "../../database/sqlite/row-comparison.ts";
 import {
   type ChangedTable,
@@ -24,9 +24,14 @@ import { digestOf } from "../../system/data/digest.ts";
  * covers its definition and all of its rows.
  */
 export function sqliteDiff(db: SqliteDatabase, basePath: string): DiffView {
+  recordDifference(db, basePath);
+  return recordedDiff(db);
+}
+
+/** Records the difference in a database of its own, which is attached as `out`. */
+export function recordDifference(db: SqliteDatabase, basePath: string): void {
   db.exec("ATTACH '' AS out");
   recordChanges(db, () => changedRowids(db, basePath));
-  return recordedDiff(db);
 }
 
 /** The differences in a record that is attached as `out`. */
@@ -74,7 +79,7 @@ function objectChanges(db: SqliteDatabase, tables: readonly ChangedTable[]): Cha
       const facts = (side: Side, sql: string): ChangeFacts =>
         table?.[side] === undefined ? { digest: digestOf(sql) } : tableFacts(db, table, side, table[side]);
       return {
-        path: rowPath(name, []).slice(0, -1),
+        path: escapedName(name),
         operation: before === undefined ? "added" : after === undefined ? "deleted" : "modified",
         kind: type === "table" ? "table" : "object",
         ...(before !== undefined && { before: facts("before", before) }),

@@ -16,6 +16,7 @@ import type {
 } from "../../core/strategy.ts";
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
+import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import { rowJson } from "../../database/common/row-json.ts";
 import { type Patience, quoted, type SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
@@ -38,8 +39,9 @@ import {
   WorkspaceStrategy,
 } from "../folder/workspace-strategy.ts";
 import { bringBack, saveCheckpoint, stateOf } from "./sqlite-checkpoints.ts";
-import { sqliteDiff } from "./sqlite-diff.ts";
+import { recordDifference, sqliteDiff } from "./sqlite-diff.ts";
 import { type LockedOriginals, SqliteLandings } from "./sqlite-landings.ts";
+import { sqliteRows } from "./sqlite-rows.ts";
 import { SqliteSandbox } from "./sqlite-sandbox.ts";
 import { databaseKind, notADatabase } from "./sqlite-source.ts";
 import { SqliteView, viewFolder } from "./sqlite-view.ts";
@@ -153,6 +155,13 @@ export class SqliteSnapshotStrategy
     using sandbox = await this.open(ref);
     using db = sandbox.openWithBase();
     return sqliteDiff(db, sandbox.basePath);
+  }
+
+  async changedRows(ref: SandboxRef, path: string, range: RowRange): Promise<ChangedRows> {
+    using sandbox = await this.open(ref);
+    using db = sandbox.openWithBase();
+    recordDifference(db, sandbox.basePath);
+    return sqliteRows(db, path, range);
   }
 
   async path(ref: SandboxRef): Promise<string> {

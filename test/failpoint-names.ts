@@ -155,6 +155,7 @@ export const FAILPOINT_NAMES = [
   "land.modes",
   "land.record",
   "land.remove",
+  "land.rename",
   "land.times",
   "land.unlock",
   "landings.create",

@@ -66,6 +66,14 @@ describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
     kill("apply", { points: OWN, isMoved: true, isLastPass: false }),
   ],
   [
+    "[A3][A7][A17] so it does at every step of giving folders of the original their other names",
+    kill("apply", { points: "^land\\.", isMoved: true, isLastPass: true }),
+  ],
+  [
+    "[A3][A17] and a crash in the undo of that leaves them with their old names or their new ones",
+    kill("undo", { points: "^land\\.", isMoved: true, isLastPass: true }),
+  ],
+  [
     "[A3][A17] a crash in undo leaves every original new or every one old",
     small("undo", "^(?:land|landings)\\."),
   ],

@@ -1,10 +1,22 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
-import { Stage } from "./stage.ts";
+import { ACTORS, type Actor, Stage } from "./stage.ts";
 
 const skip = process.geteuid?.() === 0 ? false : "only root's overlays can rename folders of the original";
 const TIME = new Date("2020-01-01T00:00:00Z");
@@ -13,11 +25,17 @@ const TIME = new Date("2020-01-01T00:00:00Z");
 class MovedStage extends Stage {
   plan = "";
 
-  constructor() {
-    super("root");
+  constructor(actor: Actor = "root") {
+    super(actor);
     for (const folder of ["src", "src/deep"]) mkdirSync(this.at(folder));
     for (const file of ["src/a", "src/deep/b"]) this.write(`project/${file}`, `${file}\n`);
+    this.give();
     for (const path of ["src/a", "src/deep/b", "src/deep", "src"]) utimesSync(this.at(path), TIME, TIME);
+  }
+
+  /** The numbers by which the kernel knows these. */
+  numbers(...paths: readonly string[]): readonly number[] {
+    return paths.map((path) => statSync(this.at(path)).ino);
   }
 
   at(path: string): string {
@@ -115,5 +133,89 @@ describe("A folder of the original that root's command renames", { skip }, () =>
     assert.notEqual(status, 0);
     assert.match(stderr, /src would be removed or replaced, but src\/own\.db is in it/);
     assert.equal(existsSync(stage.at("src/own.db")), true);
+  });
+});
+
+for (const actor of ACTORS)
+  describe(`A renamed folder that lands, for ${actor}`, () => {
+    it("[O2] is the same folder with the same files, for what has them open or linked, there and back", () => {
+      using stage = new MovedStage(actor);
+      for (const name of ["edit", "gone", "in"]) stage.write(`project/src/${name}`, `${name}\n`);
+      linkSync(stage.at("src/in"), stage.at("src/deep/in"));
+      linkSync(stage.at("src/a"), stage.at("out"));
+      stage.give();
+      const before = stage.numbers("src", "src/a", "src/in", "src/deep", "src/deep/b");
+      const open = openSync(stage.at("src/deep/b"), "a");
+      try {
+        stage.work(
+          "mv src lib; echo more >> lib/edit; rm lib/gone; echo new > lib/deep/new; chmod 700 lib/deep",
+        );
+        stage.done("plan", "apply", stage.plan);
+        writeSync(open, "later\n");
+      } finally {
+        closeSync(open);
+      }
+      assert.equal(existsSync(stage.at("src")), false);
+      assert.deepEqual(stage.numbers("lib", "lib/a", "lib/in", "lib/deep", "lib/deep/b"), before);
+      assert.deepEqual(stage.numbers("lib/a", "lib/in"), stage.numbers("out", "lib/deep/in"));
+      assert.equal(readFileSync(stage.at("lib/deep/b"), "utf8"), "src/deep/b\nlater\n");
+      assert.equal(readFileSync(stage.at("lib/edit"), "utf8"), "edit\nmore\n");
+      assert.deepEqual(readdirSync(stage.at("lib")).sort(), ["a", "deep", "edit", "in"]);
+      assert.equal(statSync(stage.at("lib/deep")).mode & 0o777, 0o700);
+      stage.done("plan", "undo", stage.plan);
+      assert.deepEqual(stage.numbers("src", "src/a", "src/in", "src/deep", "src/deep/b"), before);
+      assert.equal(readFileSync(stage.at("src/edit"), "utf8"), "edit\n");
+      assert.deepEqual(readdirSync(stage.at("src/deep")).sort(), ["b", "in"]);
+      assert.deepEqual(readdirSync(stage.project).sort(), ["a.txt", "out", "src"]);
+    });
+  });
+
+describe("Another writer while a folder gets its other name", { skip }, () => {
+  const atRename = { DRYDOCK_FAILPOINT: "land.rename:1=stop" };
+
+  it("[A15] keeps what it wrote inside, under the new name", async () => {
+    using stage = new MovedStage();
+    stage.work("mv src lib; echo more >> lib/a");
+    const apply = stage.start(["plan", "apply", stage.plan], atRename);
+    await apply.stopped();
+    stage.write("project/src/deep/b", "of another writer\n");
+    stage.write("project/src/new", "new\n");
+    apply.signal("SIGCONT");
+    assert.equal((await apply.ended()).status, 0);
+    assert.equal(readFileSync(stage.at("lib/deep/b"), "utf8"), "of another writer\n");
+    assert.equal(readFileSync(stage.at("lib/new"), "utf8"), "new\n");
+    assert.equal(readFileSync(stage.at("lib/a"), "utf8"), "src/a\nmore\n");
+  });
+
+  it("[A15] keeps what it made at the new name aside, and has it back by the undo", async () => {
+    using stage = new MovedStage();
+    stage.work("mv src lib; echo more >> lib/a");
+    const apply = stage.start(["plan", "apply", stage.plan], atRename);
+    await apply.stopped();
+    stage.write("project/lib", "of another writer\n");
+    apply.signal("SIGCONT");
+    const { stdout, stderr } = await apply.ended();
+    const kept = /kept at (\S+)|(\S+\/slots\/\S+)/.exec(stdout + stderr);
+    assert.equal(
+      readFileSync((kept?.[1] ?? kept?.[2] ?? "").replace(/[.,]$/, ""), "utf8"),
+      "of another writer\n",
+    );
+    assert.equal(readFileSync(stage.at("lib/a"), "utf8"), "src/a\nmore\n");
+    stage.done("plan", "undo", stage.plan);
+    assert.equal(readFileSync(stage.at("src/a"), "utf8"), "src/a\n");
+    assert.equal(readFileSync(stage.at("lib"), "utf8"), "of another writer\n");
+  });
+
+  it("[A15] has moved it away itself: that is told, and what was to change inside is kept", async () => {
+    using stage = new MovedStage();
+    stage.work("mv src lib; echo more >> lib/a");
+    const apply = stage.start(["plan", "apply", stage.plan], atRename);
+    await apply.stopped();
+    renameSync(stage.at("src"), stage.at("elsewhere"));
+    apply.signal("SIGCONT");
+    const { stdout, stderr } = await apply.ended();
+    assert.match(stdout + stderr, /src: another process moved or removed it/);
+    assert.match(stdout + stderr, /lib\/a: its folder is gone from the original/);
+    assert.equal(readFileSync(stage.at("elsewhere/a"), "utf8"), "src/a\n");
   });
 });

@@ -10,6 +10,9 @@ export function buildMovedTree(root: string): void {
   hand.hardLink("from/deep/linked", "from/linked");
   hand.hardLink("stays", "from/linked");
   hand.file("same", "same\n");
+  hand.folder("kept");
+  hand.folder("whole/deep");
+  hand.file("whole/deep/same", "of the whole\n");
   hand.finish();
 }
 
@@ -23,5 +26,8 @@ export function changeMovedTree(root: string): void {
   hand.rename("to/deep", "new/deep");
   hand.file("new/deep/edit", "edited in the deep\n");
   hand.remove("new/deep/gone");
+  hand.rename("whole", "kept/whole");
+  hand.mode("kept/whole", 0o700);
+  hand.file("kept/new", "new\n");
   hand.finish();
 }

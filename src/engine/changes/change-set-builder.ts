@@ -82,6 +82,11 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     return this.#covers > 0;
   }
 
+  /** The number of changes so far. */
+  get count(): number {
+    return this.#packed.changes;
+  }
+
   result(): ChangeSet {
     return { ...this.#packed.sorted(), anchors: this.#anchors };
   }

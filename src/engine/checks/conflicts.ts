@@ -71,20 +71,20 @@ export class Conflicts implements Disposable {
     const parent = this.#ancestors.open(entry.path);
     if (typeof parent === "string") {
       this.below.add(entry.path);
-      return this.#conflict(entry, parent);
+      return this.add(entry, parent);
     }
     const name = baseName(entry.path);
     const now = parent.facts(name);
     const why = now === undefined ? verdictOnNothing(entry) : this.#verdict({ entry, parent, name, now });
     if (why === undefined) return now ?? "nothing";
-    return why === "done" ? "done" : this.#conflict(entry, why);
+    return why === "done" ? "done" : this.add(entry, why);
   }
 
   [Symbol.dispose](): void {
     this.#ancestors[Symbol.dispose]();
   }
 
-  #conflict({ path }: TreeEntry, why: string): "conflict" {
+  add({ path }: TreeEntry, why: string): "conflict" {
     this.found.push({ path, why });
     return "conflict";
   }

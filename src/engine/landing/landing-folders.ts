@@ -18,12 +18,12 @@ const POINTS = {
 export class LandingFolders {
   readonly #original: Folder;
   readonly #manifest: StoredManifest;
-  readonly #forward: boolean;
+  readonly #direction: Direction;
 
   constructor(original: Folder, manifest: StoredManifest, direction: Direction) {
     this.#original = original;
     this.#manifest = manifest;
-    this.#forward = direction === "forward";
+    this.#direction = direction;
   }
 
   open(): void {
@@ -31,7 +31,7 @@ export class LandingFolders {
   }
 
   close(): void {
-    for (const { path, before, after } of this.#manifest.entries.folderTimes())
+    for (const { path, before, after } of this.#manifest.entries.folderTimes(this.#direction))
       this.#setTime(path, this.#forward ? after : before);
     const modes = this.#changedModes();
     for (const { path, mode } of this.#manifest.unlock)
@@ -42,11 +42,15 @@ export class LandingFolders {
   #changedModes(): ReadonlyMap<string, number> {
     const modes = new Map<string, number>();
     if (this.#manifest.unlock.length === 0) return modes;
-    for (const { entry } of this.#manifest.entries.folderMetadata()) {
+    for (const { entry } of this.#manifest.entries.folderMetadata(this.#direction)) {
       const { path, metadata } = entry;
       if (metadata !== undefined) modes.set(path, (this.#forward ? metadata.after : metadata.before).mode);
     }
     return modes;
+  }
+
+  get #forward(): boolean {
+    return this.#direction === "forward";
   }
 
   #setTime(path: string, mtime: Time): void {

@@ -64,7 +64,7 @@ function closeLeftOpen({ entry, parent, name, slots, slotName }: Place): void {
 }
 
 /** Closes the folder if it is still there and open. Another folder may be in its place. */
-function closeIfLeftOpen(parent: Folder, name: string, wanted: EntryIdentity): void {
+export function closeIfLeftOpen(parent: Folder, name: string, wanted: EntryIdentity): void {
   const now = parent.facts(name);
   if (now === undefined || !sameIdentity(now, wanted) || now.mode !== (wanted.mode | OWNER_WRITE)) return;
   parent.setMode(POINTS.modes, name, wanted.mode);

@@ -18,6 +18,8 @@ const NOT_KEPT: { readonly [kind in Passage["kind"]]: string } = {
   "take-out": "what was here is no longer kept, so it was left alone",
 };
 const KEPT_BEFORE = "another process made it anew while the plan was landing; what was there before is kept";
+const NOT_RENAMED =
+  "another process moved or removed it while the plan was landing, so it did not get its other name";
 const FOLDER_GONE = "its folder is gone from the original, so it did not land";
 
 /** The report of a landing's run: where it met another writer, and which slots hold that writer's version. */
@@ -43,6 +45,11 @@ export class LandingReport {
   /** Another writer has taken the name between two steps of an exchange. The old entry is kept there. */
   keptBefore({ path }: ManifestEntry, keptAt: string): void {
     this.attention.push({ path, message: KEPT_BEFORE, keptAt });
+  }
+
+  /** Another writer has moved or removed a folder that gets another name. */
+  notRenamed({ path }: ManifestEntry): void {
+    this.attention.push({ path, message: NOT_RENAMED });
   }
 
   tell({ path }: ManifestEntry, message: string): void {

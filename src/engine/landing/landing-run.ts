@@ -33,6 +33,7 @@ import { type Place, partedFolder, placeOf } from "./landing-place.ts";
 import { leaveVanishedFolder, mendModeOfMoved, repairEntry, settlePlace } from "./landing-repair.ts";
 import { LandingReport } from "./landing-report.ts";
 import { hasOldContent, LandingTouches } from "./landing-touches.ts";
+import { landRename } from "./renames/landed-rename.ts";
 
 const POINTS = {
   add: failpoint("land.add"),
@@ -88,14 +89,25 @@ export class LandingRun {
     };
   }
 
-  /** Entries that come, then entries that go, then the metadata of folders, because it may close them. */
+  /**
+   * The names of folders, then entries that come, then entries that go, then the metadata of folders, because
+   * it may close them.
+   */
   *all(): Steps {
     const { original, slots, manifest, direction, isResumed } = this.#task;
     if (isResumed) this.#own.noteEarlier(original, slots, manifest);
     this.#folders.open();
     using parents = new OpenParent(original);
     const { entries } = manifest;
-    for (const next of [entries.coming(direction), entries.going(direction), entries.folderMetadata()])
+    for (const renamed of entries.renamed()) {
+      landRename(renamed, { original, slots, direction, others: this.#others, report: this.report });
+      yield 1;
+    }
+    for (const next of [
+      entries.coming(direction),
+      entries.going(direction),
+      entries.folderMetadata(direction),
+    ])
       for (const { entry, slot } of next) {
         this.#one(entry, slot, parents);
         yield 1;

@@ -9,6 +9,7 @@ import type { Age } from "../base/age.ts";
 import type { OwnTouches } from "../base/own-touches.ts";
 import { type LandedRecord, readLanded } from "../manifest/landed-record.ts";
 import type { Direction } from "../manifest/manifest.ts";
+import type { SlotEntry } from "../manifest/manifest-entries.ts";
 import { Slots } from "../manifest/slots.ts";
 import {
   damagedRecord,
@@ -199,7 +200,7 @@ export class Landings {
       direction === "backward"
         ? await this.#toEnd(await this.#wayBack(original, landing, manifest), prepared)
         : (await this.#toEnd(runLanding({ original, landing, manifest, direction }), prepared)).attention;
-    await flush(POINTS.flushLanded, landing, () => touchedTargets(original, landing, manifest));
+    await flush(POINTS.flushLanded, landing, () => touchedTargets(original, landing, manifest, direction));
     return { changes: prepared.changes, attention };
   }
 
@@ -215,7 +216,7 @@ export class Landings {
     const manifest = needManifest(landing, digestOf(undoes));
     assertSameOriginal(original, manifest);
     await this.#checkUndo(original, landing, manifest, landed);
-    makeBallast(landing, manifest.entries.going("forward"));
+    makeBallast(landing, namesThatReturn(manifest));
     return undoes;
   }
 
@@ -306,6 +307,12 @@ function keptAfterLoss({ path }: Folder): Attention {
     message: "its sandbox is gone; what was taken out of it to land is kept",
     keptAt: path,
   };
+}
+
+/** The entries whose old names an undo makes again. */
+function* namesThatReturn({ entries }: StoredManifest): Generator<SlotEntry> {
+  yield* entries.going("forward");
+  yield* entries.renamed();
 }
 
 /** Whether the landing is of a part of the work. */

@@ -25,7 +25,7 @@ export function checkUndo(
   const conflicts: Conflict[] = [];
   for (const { slot, entry } of manifest.entries.all()) {
     if (wasLeftAlone(original, entry)) continue;
-    if (entry.before !== undefined && entry.operation !== "metadata")
+    if (entry.before !== undefined && entry.operation !== "metadata" && entry.operation !== "rename")
       assertBackup(slots, slot, entry, entry.before);
     const why = whyNot(original, entry, times);
     if (why !== undefined) conflicts.push({ path: entry.path, why });
@@ -39,9 +39,9 @@ export function checkUndo(
   }
 }
 
-/** A delete that was skipped, because another writer had changed its target, has nothing to take back. */
+/** What was skipped, because another writer was in the way, has nothing to take back. */
 function wasLeftAlone(original: Folder, { operation, path, before }: ManifestEntry): boolean {
-  if (operation !== "delete" || before === undefined) return false;
+  if ((operation !== "delete" && operation !== "rename") || before === undefined) return false;
   const now = original.factsBelow(path);
   return now !== undefined && sameIdentity(now, before);
 }
@@ -66,10 +66,18 @@ export function whyNot(original: Folder, entry: ManifestEntry, times: LandingTim
   if (parent === undefined) return "its folder is gone or was replaced";
   const name = baseName(entry.path);
   const now = parent.facts(name);
-  if (entry.operation === "delete") return now === undefined ? undefined : "something is there again";
+  if (entry.operation === "delete" || entry.operation === "rename")
+    return now === undefined ? whyNotRenamed(original, entry) : "something is there again";
   if (now === undefined) return "deleted since";
   if (entry.operation === "metadata") return whyNotMetadata(parent, name, entry, now);
   return whyNotContent({ parent, name, now }, entry, times);
+}
+
+/** What other writers have changed in a renamed folder goes back with it. */
+function whyNotRenamed(original: Folder, { renamedTo, before }: ManifestEntry): string | undefined {
+  if (renamedTo === undefined) return undefined;
+  const now = original.factsBelow(renamedTo);
+  return isThere(now, before) ? undefined : `${renamedTo} was moved or replaced since`;
 }
 
 function whyNotMetadata(parent: Folder, name: string, entry: ManifestEntry, now: Facts): string | undefined {

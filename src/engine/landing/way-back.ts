@@ -58,7 +58,7 @@ function dropNames({ landing, manifest }: WayBack): void {
 
 function* beforeOf({ anchors, entries }: StoredManifest): Generator<RestoredPath> {
   yield* anchors;
-  for (const { entry } of entries.all()) {
+  for (const { entry } of entries.all("backward")) {
     yield entry;
     for (const [path, before] of Object.entries(entry.skeleton?.files ?? {}))
       yield { path: joinPath(entry.path, path), before };

@@ -4,6 +4,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type Line, LineFile, LineWriter } from "./line-file.ts";
 import type { ChangedFolderTime, Direction, EntryIdentity, Manifest, ManifestEntry } from "./manifest.ts";
+import { RenamedPaths } from "./renamed-paths.ts";
 
 /**
  * The entries of a manifest, which may be more than memory holds. Format of the file `entries`
@@ -13,13 +14,15 @@ import type { ChangedFolderTime, Direction, EntryIdentity, Manifest, ManifestEnt
  * `more` is an object with the fields of a ManifestEntry that most entries do not have, and is left out if
  * there is none of them. A folder whose time is set at the end has a line of its own:
  *   ["t", path, before, after]
+ * A folder that is renamed has its old path, and the new one in `more`. All paths in it are written with its
+ * new name; on the way back they are given with its old one, because its name goes back first.
  * Where an entry is a folder with what is in it, all changed paths of the landing are listed too, for people
  * who want to know later:
  *   ["c", path, operation, before, after], with the facts of each side as PackedFacts, or null
  */
-const KINDS = { add: "a", replace: "r", delete: "d", metadata: "m" } as const;
+const KINDS = { add: "a", replace: "r", delete: "d", metadata: "m", rename: "n" } as const;
 const FOLDER_METADATA = "f";
-const ALL_KINDS = "ardmf";
+const ALL_KINDS = "ardmfn";
 const FOLDER_TIMES = "t";
 const CHANGED_PATH = "c";
 
@@ -29,7 +32,10 @@ export interface SlotEntry {
 }
 
 export interface ManifestEntries {
-  all(): Iterable<SlotEntry>;
+  /** With the paths that they have after a run in this direction. Default: once they have landed. */
+  all(direction?: Direction): Iterable<SlotEntry>;
+  /** The folders that are renamed. */
+  renamed(): Iterable<SlotEntry>;
   /**
    * The entries that come or change in place in this direction: all except deletions and the metadata of
    * folders.
@@ -37,8 +43,8 @@ export interface ManifestEntries {
   coming(direction: Direction): Iterable<SlotEntry>;
   going(direction: Direction): Iterable<SlotEntry>;
   /** The metadata of folders, the deepest first, because it may close them. */
-  folderMetadata(): Iterable<SlotEntry>;
-  folderTimes(): Iterable<ChangedFolderTime>;
+  folderMetadata(direction?: Direction): Iterable<SlotEntry>;
+  folderTimes(direction?: Direction): Iterable<ChangedFolderTime>;
   /** All changed paths, in path order; none where each entry is one of them. */
   changedPaths(): Iterable<ChangedPath>;
 }
@@ -106,7 +112,7 @@ function unpackFacts(packed: PackedFacts | null): LandedFacts | undefined {
 /** The fields of an entry besides its path and identity. */
 export type EntryExtras = Pick<
   ManifestEntry,
-  "linkTo" | "innerLinks" | "metadata" | "skeleton" | "byContent" | "partly"
+  "linkTo" | "innerLinks" | "metadata" | "skeleton" | "byContent" | "partly" | "renamedTo"
 >;
 
 /** An entry to write. */
@@ -163,6 +169,7 @@ export class EntriesWriter implements Disposable {
 
 export class StoredEntries implements ManifestEntries {
   readonly #file: LineFile;
+  #renamedPaths: RenamedPaths | undefined;
 
   constructor(landing: Folder, name: string) {
     this.#file = new LineFile(landing, name);
@@ -172,27 +179,43 @@ export class StoredEntries implements ManifestEntries {
     return this.#file.digest();
   }
 
-  all(): Iterable<SlotEntry> {
-    return decoded(this.#file.lines(ALL_KINDS));
+  all(direction: Direction = "forward"): Iterable<SlotEntry> {
+    return this.#named(this.#file.lines(ALL_KINDS), direction);
+  }
+
+  renamed(): Iterable<SlotEntry> {
+    return decoded(this.#file.lines(KINDS.rename));
   }
 
   coming(direction: Direction): Iterable<SlotEntry> {
-    return decoded(this.#file.lines(direction === "forward" ? "arm" : "drm"));
+    return this.#named(this.#file.lines(direction === "forward" ? "arm" : "drm"), direction);
   }
 
   going(direction: Direction): Iterable<SlotEntry> {
-    return decoded(this.#file.lines(direction === "forward" ? "d" : "a"));
+    return this.#named(this.#file.lines(direction === "forward" ? "d" : "a"), direction);
   }
 
-  folderMetadata(): Iterable<SlotEntry> {
-    return decoded(this.#file.linesBackward(FOLDER_METADATA));
+  folderMetadata(direction: Direction = "forward"): Iterable<SlotEntry> {
+    return this.#named(this.#file.linesBackward(FOLDER_METADATA), direction);
   }
 
-  *folderTimes(): Generator<ChangedFolderTime> {
+  *folderTimes(direction: Direction = "forward"): Generator<ChangedFolderTime> {
     for (const line of this.#file.lines(FOLDER_TIMES)) {
       const [, path, before, after] = line as [string, string, Time, Time];
-      yield { path, before, after };
+      yield { path: direction === "forward" ? path : this.#names.before(path), before, after };
     }
+  }
+
+  *#named(lines: Iterable<Line>, direction: Direction): Generator<SlotEntry> {
+    for (const { slot, entry } of decoded(lines)) {
+      const isSame = direction === "forward" || entry.operation === "rename";
+      yield isSame ? { slot, entry } : { slot, entry: { ...entry, path: this.#names.before(entry.path) } };
+    }
+  }
+
+  get #names(): RenamedPaths {
+    this.#renamedPaths ??= new RenamedPaths(Iterator.from(this.renamed()).map(({ entry }) => entry));
+    return this.#renamedPaths;
   }
 
   *changedPaths(): Generator<ChangedPath> {
@@ -215,6 +238,7 @@ const OPERATIONS: { readonly [kind: string]: ManifestEntry["operation"] } = {
   d: "delete",
   m: "metadata",
   f: "metadata",
+  n: "rename",
 };
 
 function* decoded(lines: Iterable<Line>): Generator<SlotEntry> {
@@ -255,6 +279,10 @@ export class EntriesInMemory implements ManifestEntries {
 
   all(): Iterable<SlotEntry> {
     return this.#entries;
+  }
+
+  renamed(): Iterable<SlotEntry> {
+    return [];
   }
 
   coming(direction: Direction): Iterable<SlotEntry> {

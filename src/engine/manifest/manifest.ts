@@ -88,8 +88,12 @@ export interface InnerLink {
 }
 
 export interface ManifestEntry {
+  /** Of an entry in a renamed folder: with the folder's new name. */
   readonly path: string;
-  readonly operation: EntryOperation;
+  /** `rename`: a folder of the original gets another path, with all that is in it. */
+  readonly operation: EntryOperation | "rename";
+  /** For a folder that is renamed: its new path. */
+  readonly renamedTo?: string;
   /** The entry in the original before the landing. */
   readonly before?: EntryIdentity | undefined;
   /** The entry in the original after the landing. */

@@ -6,6 +6,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import type { LandedRecordOnDisk, Landings } from "../landing/landings.ts";
 import type { ManifestEntry } from "../manifest/manifest.ts";
 import type { ChangedPath, SlotEntry } from "../manifest/manifest-entries.ts";
+import { RenamedPaths } from "../manifest/renamed-paths.ts";
 import { Slots, slotName } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 import { kindOfChange, shownFacts } from "../show/shown-facts.ts";
@@ -39,11 +40,11 @@ export class LandedWork {
     landings: Landings,
     prepared: PreparedCommit,
     original: Folder,
-    asked: { readonly path: string; readonly side: ChangeSide },
+    asked: AskedSide,
   ): Uint8Array | undefined {
     return landings.whatLanded(prepared, (landed) => {
-      const around = this.#entriesOf(landed).around(asked.path);
-      return around && readSide(landed, original, around, asked);
+      const around = this.#entriesOf(landed).around(asked);
+      return around && readSide(landed, original, around, asked.side);
     });
   }
 
@@ -53,6 +54,11 @@ export class LandedWork {
       this.#read = { landing: landing.path, entries: new LandedEntries(manifest()) };
     return this.#read.entries;
   }
+}
+
+interface AskedSide {
+  readonly path: string;
+  readonly side: ChangeSide;
 }
 
 function changedPaths({ entries }: StoredManifest): readonly ChangedPath[] {
@@ -72,16 +78,20 @@ function pathOf({ path, operation, before, after, metadata }: ManifestEntry): Ch
 /** The entries of a landing by their path. */
 class LandedEntries {
   readonly #entries = new Map<string, SlotEntry>();
+  readonly #renamed: RenamedPaths;
 
   constructor({ entries }: StoredManifest) {
-    for (const found of entries.all()) this.#entries.set(found.entry.path, found);
+    for (const found of entries.all()) this.#entries.set(found.entry.renamedTo ?? found.entry.path, found);
+    this.#renamed = new RenamedPaths(Iterator.from(entries.renamed()).map(({ entry }) => entry));
   }
 
-  /** The entry that a path is, or is in. */
-  around(path: string): SlotEntry | undefined {
-    for (let at = path; ; at = parentPath(at)) {
+  /** The entry that a path is, or is in, and the path as the record has it. */
+  around({ path, side }: AskedSide): (SlotEntry & { readonly path: string }) | undefined {
+    const now = side === "before" ? this.#renamed.after(path) : path;
+    for (let at = now; ; at = parentPath(at)) {
       const found = this.#entries.get(at);
-      if (found !== undefined || at === ROOT_PATH) return found;
+      if (found !== undefined) return { ...found, path: now };
+      if (at === ROOT_PATH) return undefined;
     }
   }
 }
@@ -89,10 +99,10 @@ class LandedEntries {
 function readSide(
   { landing, age }: LandedRecordOnDisk,
   original: Folder,
-  { slot, entry }: SlotEntry,
-  { path, side }: { readonly path: string; readonly side: ChangeSide },
+  { slot, entry, path }: SlotEntry & { readonly path: string },
+  side: ChangeSide,
 ): Uint8Array | undefined {
-  if (side === "after" || entry.operation === "metadata")
+  if (side === "after" || entry.operation === "metadata" || entry.operation === "rename")
     return contentOf(original, path, (facts) => !age.isSince(facts));
   using slots = Slots.open(landing);
   return contentOf(slots.in(slot), `${slotName(slot)}${path.slice(entry.path.length)}`, () => true);

@@ -17,7 +17,7 @@ import type { CheckedEntry } from "./checked-entries.ts";
 import { isHeld } from "./held-entry.ts";
 import { freeOfMarks } from "./layer-traces.ts";
 import { metadataChange } from "./staged-manifest.ts";
-import { comesIn, type StagingInput } from "./staging-input.ts";
+import type { RenamingInput } from "./staging-input.ts";
 import type { StagingPlan } from "./survey.ts";
 import { putBack } from "./unstaging.ts";
 
@@ -46,7 +46,7 @@ interface FilledSlot {
  * with several names and for folders after all slots are filled.
  */
 export class SlotFiller implements Disposable {
-  readonly #input: StagingInput;
+  readonly #input: RenamingInput;
   readonly #slots: Slots;
   readonly #writer: EntriesWriter;
   readonly #stagesHunks: StagesHunks;
@@ -56,7 +56,7 @@ export class SlotFiller implements Disposable {
   #hasUnsettled = false;
   readonly #isOnOverlay: boolean;
 
-  constructor(input: StagingInput, slots: Slots, writer: EntriesWriter, stagesHunks: StagesHunks) {
+  constructor(input: RenamingInput, slots: Slots, writer: EntriesWriter, stagesHunks: StagesHunks) {
     this.#input = input;
     this.#slots = slots;
     this.#writer = writer;
@@ -67,7 +67,8 @@ export class SlotFiller implements Disposable {
 
   fill(checked: CheckedEntry, plan: StagingPlan): void {
     const { entry, slot } = checked;
-    if (!comesIn(entry) || plan.method === "link") {
+    if (checked.isRenamed) return;
+    if (!checked.comesIn || plan.method === "link") {
       this.#write(checked, plan, undefined);
       return;
     }
@@ -86,7 +87,7 @@ export class SlotFiller implements Disposable {
     const held = this.#hasMovedFolders ? folderHolders(this.#slots.path).map(({ path }) => path) : [];
     for (const checked of entries) {
       const { entry, slot } = checked;
-      if (!comesIn(entry) || !isSettledLater(entry)) continue;
+      if (!checked.comesIn || !isSettledLater(entry)) continue;
       const plan = planOf(checked);
       if (plan.method === "link") continue;
       const label = this.#slots.label(slot);
@@ -152,13 +153,13 @@ export class SlotFiller implements Disposable {
 
   #write(checked: CheckedEntry, plan: StagingPlan, inSlot: Facts | undefined): void {
     const { entry, slot, before } = checked;
-    const own = this.#extrasOf(entry, before, plan);
+    const own = this.#extrasOf(checked, before, plan);
     const known = this.#input.hunks?.has(entry.path) === true ? { ...own, partly: true as const } : own;
     const extras = this.#isOnOverlay ? { ...known, ...this.#onOverlay(checked) } : known;
     this.#writer.add({
       slot,
       path: entry.path,
-      operation: entry.operation,
+      operation: checked.renamedTo === undefined ? entry.operation : "rename",
       before: before === undefined ? undefined : packIdentity(before),
       after: inSlot === undefined ? undefined : packIdentity(inSlot),
       ...(extras !== undefined && { extras }),
@@ -176,10 +177,11 @@ export class SlotFiller implements Disposable {
   }
 
   #extrasOf(
-    entry: TreeEntry,
+    { entry, renamedTo }: CheckedEntry,
     before: Facts | undefined,
     { linkTo, innerLinks }: StagingPlan,
   ): EntryExtras | undefined {
+    if (renamedTo !== undefined) return { renamedTo };
     if (linkTo !== undefined) return { linkTo };
     if (innerLinks !== undefined) return { innerLinks };
     if (entry.operation !== "metadata" || before === undefined) return undefined;

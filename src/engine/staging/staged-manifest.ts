@@ -12,7 +12,7 @@ import type { ChangedFolderTime, EntryIdentity, ManifestEntry } from "../manifes
 import { metadataOf } from "../tree/metadata.ts";
 import { treeSize } from "../tree/tree-size.ts";
 import type { CheckedEntry } from "./checked-entries.ts";
-import type { StagingInput } from "./staging-input.ts";
+import type { RenamingInput, StagingInput } from "./staging-input.ts";
 
 const BALLAST_POINT = failpoint("stage.ballast");
 const DROP_POINT = failpoint("land.ballast");
@@ -23,13 +23,14 @@ export const BALLAST = "ballast";
  * meanwhile. Asked for when the folders of the sandbox have their times again.
  */
 export function* plannedFolderTimes(
-  input: StagingInput,
+  input: RenamingInput,
   entries: Iterable<CheckedEntry>,
 ): Generator<ChangedFolderTime> {
   for (const { path, mtime: after } of wantedFolderTimes(input, entries)) {
-    const base = input.baseOf(path);
+    const old = input.renames.before(path);
+    const base = input.baseOf(old);
     if (base === undefined || base.changedBefore === true) continue;
-    using folder = input.original.openBelowIfThere(path);
+    using folder = input.original.openBelowIfThere(old);
     const now = folder?.ownFacts();
     if (now !== undefined && sameIdentity(now, base) && sameTime(now.mtime, base.mtime))
       yield { path, before: now.mtime, after };
@@ -58,14 +59,14 @@ function* wantedFolderTimes(
 
 /** The metadata that an entry sets, and the metadata before. */
 export function metadataChange(
-  input: StagingInput,
+  input: RenamingInput,
   entry: TreeEntry,
   now: EntryIdentity,
 ): NonNullable<ManifestEntry["metadata"]> {
-  const name = baseName(entry.path);
-  using parent = input.original.openBelow(parentPath(entry.path));
+  const old = input.renames.before(entry.path);
+  using parent = input.original.openBelow(parentPath(old));
   using sandboxParent = input.sandbox.openBelow(parentPath(entry.path));
-  const before = metadataOf(parent, name, now);
+  const before = metadataOf(parent, baseName(old), now);
   const after = entry.after as Facts;
   return {
     before,
@@ -75,7 +76,7 @@ export function metadataChange(
       gid: after.gid,
       mtime: after.mtime,
       xattrs: entry.parts?.includes("xattrs")
-        ? input.rules.xattrs(entry.path, readXattrs(sandboxParent, name))
+        ? input.rules.xattrs(entry.path, readXattrs(sandboxParent, baseName(entry.path)))
         : before.xattrs,
     },
     parts: entry.parts ?? [],

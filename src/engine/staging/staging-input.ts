@@ -3,6 +3,7 @@ import type { Age } from "../base/age.ts";
 import type { BaseFacts } from "../base/base-facts.ts";
 import type { ChangeSet, TreeEntry } from "../changes/change-set.ts";
 import type { LandingRules } from "../checks/landing-policy.ts";
+import type { RenamedPaths } from "../manifest/renamed-paths.ts";
 import type { LongWork } from "../work/long-work.ts";
 
 /** The input of the staging of a landing. */
@@ -34,6 +35,11 @@ export interface StagingInput {
   readonly rules: LandingRules;
   /** Shows how far each pass is, and stops it when the user interrupts. */
   readonly work: Pick<LongWork, "run">;
+}
+
+/** The same, once renamed folders are found (renamed-folders.ts). */
+export interface RenamingInput extends StagingInput {
+  readonly renames: RenamedPaths;
 }
 
 /** Whether the entry brings something new into the original. */

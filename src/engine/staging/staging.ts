@@ -4,13 +4,15 @@ import { SeenFolders } from "../../core/paths/path-stack.ts";
 import { closeBelow } from "../../system/calls/closed-entries.ts";
 import { identityOf } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import { isOnOverlay } from "../../system/mount/file-system.ts";
 import { assertClockWentOn, takeBarrier } from "../base/barrier.ts";
-import type { TreeEntry } from "../changes/change-set.ts";
+import type { EntryOperation, TreeEntry } from "../changes/change-set.ts";
 import { anchorConflicts } from "../checks/conflicts.ts";
 import { assertLinkable } from "../checks/obstacles.ts";
 import { entryIdentity, type ManifestHeader } from "../manifest/manifest.ts";
 import { EntriesWriter } from "../manifest/manifest-entries.ts";
 import { quietFolders } from "../manifest/quiet-folders.ts";
+import { RenamedPaths } from "../manifest/renamed-paths.ts";
 import { Slots } from "../manifest/slots.ts";
 import { ENTRIES, writeManifest } from "../manifest/stored-manifest.ts";
 import type { Steps } from "../work/pace.ts";
@@ -19,7 +21,7 @@ import { CheckedEntries, type CheckedEntry } from "./checked-entries.ts";
 import { findMarks } from "./layer-traces.ts";
 import { SlotFiller, type StagesHunks } from "./slot-filler.ts";
 import { makeBallast, plannedFolderTimes, roomToCopyUp } from "./staged-manifest.ts";
-import { comesIn, type StagingInput } from "./staging-input.ts";
+import type { RenamingInput, StagingInput } from "./staging-input.ts";
 import { type FolderTimes, readStagingRecord, StagingRecordWriter } from "./staging-record.ts";
 import { Survey } from "./survey.ts";
 import { restoreFolderTimes } from "./unstaging.ts";
@@ -37,20 +39,23 @@ export interface StagedLanding {
   readonly entries: number;
 }
 
+const NONE: ReadonlySet<EntryOperation> = new Set();
+
 /**
  * Stages a landing, or returns null if there is nothing to land. Throws `SandboxConflictError`, or the first
  * obstacle.
  */
-export async function stage(input: StagingInput): Promise<StagedLanding | null> {
-  const { work, changes } = input;
-  assertReachable(input.landing, input.original);
-  const total = changes.entries.length;
+export async function stage(given: StagingInput): Promise<StagedLanding | null> {
+  const { work } = given;
+  assertReachable(given.landing, given.original);
   // Taken before the check for conflicts: a later change by another writer has to be at or after this
   // barrier.
-  const barrier = takeBarrier(input.landing);
-  assertClockWentOn(input.age.barrier, barrier);
+  const barrier = takeBarrier(given.landing);
+  assertClockWentOn(given.age.barrier, barrier);
+  const input = await renaming(given);
+  const { changes } = input;
   using survey = new Survey(input, canMove(input));
-  const entries = await work.run("checking", CheckedEntries.check(input, survey), total);
+  const entries = await work.run("checking", CheckedEntries.check(input, survey), changes.entries.length);
   if (entries.count === 0 && changes.folderTimes.length === 0) return null;
   survey.decide();
   const anchors = linkedAnchors(input, survey);
@@ -81,6 +86,21 @@ export async function stage(input: StagingInput): Promise<StagedLanding | null> 
   return { digest: writeManifest(input.landing, header, digest), entries: entries.count };
 }
 
+/**
+ * The input with its renamed folders. A part leaves the sandbox in use, whose base then moves path by path.
+ * On an overlay, folders of a lower layer can't be renamed. Copied trees can't keep every owner, so a
+ * comparison with them is not exact.
+ */
+async function renaming(given: StagingInput): Promise<RenamingInput> {
+  const { isLayer, isPart, original, changes, work } = given;
+  const folders = Iterator.from(changes.entries).filter(isWholeFolder);
+  const operations = isLayer && isPart !== true ? new Set(folders.map(({ operation }) => operation)) : NONE;
+  const mayRename = operations.has("add") && operations.has("delete") && !isOnOverlay(original);
+  if (!mayRename) return { ...given, renames: new RenamedPaths([]) };
+  const { withRenames } = await import("./renamed-folders.ts");
+  return await work.run("comparing", withRenames(given));
+}
+
 /** The files of the original that get new names. Refuses a file that can't. */
 function linkedAnchors(input: StagingInput, survey: Survey): ManifestHeader["anchors"] {
   const links = survey.links();
@@ -103,8 +123,7 @@ function canMove({ sandbox, landing, isPart }: StagingInput): boolean {
 function* recordMoves(input: StagingInput, entries: Iterable<CheckedEntry>, survey: Survey): Steps {
   const moved = function* (): Generator<CheckedEntry> {
     for (const checked of entries)
-      if (comesIn(checked.entry) && survey.planOf(checked.entry, checked.slot).method === "move")
-        yield checked;
+      if (checked.comesIn && survey.planOf(checked.entry, checked.slot).method === "move") yield checked;
   };
   if (moved().next().done === true) return;
   using record = new StagingRecordWriter(input.landing);
@@ -138,7 +157,7 @@ function readOnlyMode({ after }: TreeEntry): { readonly mode?: number } {
 
 /** Fills the slots and writes the manifest's entries. Returns their digest. */
 function* fillSlots(
-  input: StagingInput,
+  input: RenamingInput,
   entries: CheckedEntries,
   survey: Survey,
   stagesHunks: StagesHunks,

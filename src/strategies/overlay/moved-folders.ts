@@ -22,8 +22,9 @@ import { CopyIndex } from "./linked-names.ts";
  *
  * When the programs have ended, we make every such folder complete: a folder of the sandbox's own, with
  * copies of the contents that are only in the lower layer. From then on the work is a deletion and an
- * addition, as after `mv` between file systems, and nothing else has to know of redirects. The order, which
- * may be repeated after a crash at any point:
+ * addition, as after `mv` between file systems, and nothing else has to know of redirects. The landing finds
+ * out by itself that the two are the same, and renames the original's folder (renamed-folders.ts). The order,
+ * which may be repeated after a crash at any point:
  * 1. Copy the missing contents, each aside and then into its place.
  * 2. Mark the folders as opaque: from here on they hide the lower layer.
  * 3. Remove the whiteouts inside, which mean nothing any more.

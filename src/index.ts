@@ -123,6 +123,7 @@ export type {
   ResourceReport,
 } from "./core/values/plan-events.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
+export type { ProfileName } from "./core/values/run-policy.ts";
 export type { CallOptions } from "./library/call-options.ts";
 export type {
   Cleanup,

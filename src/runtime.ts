@@ -8,6 +8,7 @@ import { UndoRetention } from "./commit/cleanup/undo-retention.ts";
 import { Coordinator } from "./commit/coordinator.ts";
 import { Recovery } from "./commit/recovery.ts";
 import { nearestConfig } from "./config/nearest-config.ts";
+import { userConfigPath } from "./config/policy/user-config-path.ts";
 import { DEFAULT_SETTINGS, type Settings } from "./config/settings.ts";
 import { UnsupportedError, UsageError } from "./core/errors/errors.ts";
 import { ResourceTypes } from "./core/resource/resource-types.ts";
@@ -36,6 +37,7 @@ import type { Store } from "./store/store.ts";
 import { declareBuiltIn } from "./strategies/built-in-strategies.ts";
 import { type CustomParts, declareCustom, registerCustom } from "./strategies/custom/declare-strategies.ts";
 import { SandboxStrategyRegistry } from "./strategies/registry.ts";
+import { isThere } from "./system/data/existence.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/state/machine.ts";
 
@@ -94,6 +96,10 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
         (await import("./run/spawn.ts")).spawn(await parts.runs(), plan, request),
       run: async (request) =>
         (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
+      explain: async (request) => {
+        const { explain } = await import("./run/policy/explain.ts");
+        return explain(await parts.policies(), { environment, limits: settings.sandbox.limits }, request);
+      },
       recovery,
       recover: async () => await parts.recovery.run(),
       settle: async (plan, how) => await parts.recovery.settle(plan, how),
@@ -248,12 +254,24 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { PlanScratch } = await import("./plans/scratch/plan-scratch.ts");
     return new PlanScratch({ session, folders, environment });
   };
+  const ownPolicy = async (file: string) => {
+    const { userPolicy } = await import("./config/policy/user-config.ts");
+    return userPolicy(file, environment, { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 });
+  };
+  const policies = async () => {
+    const { CommandPolicies } = await import("./run/policy/command-policies.ts");
+    const userConfig = userConfigPath(environment);
+    const own = userConfig === undefined || !isThere(userConfig) ? [] : await ownPolicy(userConfig);
+    const layers = [...own, ...settings.run];
+    return new CommandPolicies({ layers, environment, stateDir: session.stateDir, userConfig });
+  };
   const runs = async () => {
     const { Runs } = await import("./run/runs.ts");
     const { saveBefore } = loadedLate(planCheckpoints, ["saveBefore"]);
     const notice = (notice: Notice) => options.onNotice?.(notice);
     const parts = { session, sandboxes, uses, folders, cwd, environment };
-    return new Runs({ ...parts, saveBefore, limits: settings.sandbox.limits, notice });
+    const { limits } = settings.sandbox;
+    return new Runs({ ...parts, saveBefore, limits, policies: await policies(), notice });
   };
   const checks: PlanChecks = {
     configured: settings.checks,
@@ -295,5 +313,5 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
 
   const checkRun = async () =>
     (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
-  return { session, registry, register, types, chooser, ...services, runs, checkRun };
+  return { session, registry, register, types, chooser, ...services, runs, policies, checkRun };
 }

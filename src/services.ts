@@ -17,6 +17,7 @@ import type { PlanScratch } from "./plans/scratch/plan-scratch.ts";
 import type { PlanUpdates } from "./plans/updates/plan-updates.ts";
 import type { CaptureRequest, CaptureResult } from "./run/capture.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
+import type { ExplainRequest, RunExplanation } from "./run/policy/explain.ts";
 import type { RunOutcome, RunRequest } from "./run/run-once.ts";
 import type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
 import type { Operations } from "./sandboxes/access/operations.ts";
@@ -93,6 +94,8 @@ export interface Services {
   spawn(plan: string | undefined, request: SpawnRequest): Promise<SpawnedCommand>;
   /** Makes a plan for one command, runs the command inside, and lands, keeps or throws away its changes. */
   run(request: RunRequest): Promise<RunOutcome>;
+  /** What a command would be allowed, and what says so. Runs nothing. */
+  explain(request: ExplainRequest): Promise<RunExplanation>;
   /** What opening settled of the work of dead processes. */
   readonly recovery: RecoveryReport;
   /** Settles what dead processes left unfinished. */

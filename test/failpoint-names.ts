@@ -288,6 +288,7 @@ export const FAILPOINT_NAMES = [
   "run.group-remove",
   "run.group-sweep",
   "run.own",
+  "run.persist",
   "run.private",
   "run.scratch",
   "run.scratch-attributes",

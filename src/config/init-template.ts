@@ -31,6 +31,8 @@ function entry(key: string, schema: JsonSchema, indent: string): readonly string
   if (schema.properties !== undefined) return [`${indent}${key}:`, ...linesOf(schema, `${indent}  `)];
   const example = schema.examples?.[0];
   if (example === undefined) return [`${indent}${key}: ${yamlOnOneLine(schema.default)}`];
+  // In a section of its own the example is one line, which can be made a setting without counting spaces.
+  if (indent.length > 2) return [`${indent}# ${key}: ${yamlOnOneLine(example)}`];
   return yamlLines({ [key]: example }).map((line) => `${indent}# ${line}`);
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { userConfigSchema } from "./policy/policy-section.ts";
 import { configSchema } from "./schema.ts";
 import type { ConfigPath } from "./yaml/config-problem.ts";
 
@@ -16,8 +17,18 @@ export interface JsonSchema {
 
 /** The JSON Schema of drydock.yaml, in the draft that most editors know. */
 export function configJsonSchema(): JsonSchema {
-  const { $schema, ...schema } = z.toJSONSchema(configSchema(), { io: "input", target: "draft-7" });
-  return { $schema, title: "drydock.yaml", description: "Settings of Drydock.", ...schema } as JsonSchema;
+  return jsonSchemaOf(configSchema(), { title: "drydock.yaml", description: "Settings of Drydock." });
+}
+
+/** The JSON Schema of the user's own config. */
+export function userConfigJsonSchema(): JsonSchema {
+  const description = "A user's own settings of Drydock: ~/.config/drydock/config.yaml.";
+  return jsonSchemaOf(userConfigSchema(), { title: "config.yaml", description });
+}
+
+function jsonSchemaOf(definition: z.ZodType, about: { title: string; description: string }): JsonSchema {
+  const { $schema, ...schema } = z.toJSONSchema(definition, { io: "input", target: "draft-7" });
+  return { $schema, ...about, ...schema } as JsonSchema;
 }
 
 /** The part of a schema for the value at this path; undefined if there is none. */

@@ -34,6 +34,11 @@ sandbox:
     mine: { module: ./mine.mjs, class: Mine, options: { deep: [1, { a: null }] }, timeout: 90s }
     other: "@scope/package:Other"
 checks: [npm test, { run: npm run lint, name: lint, timeout: 5m }]
+run:
+  profile: claude
+  read: { deny: [~/.ssh], allow: [~/.ssh/config] }
+  home: { persist: [~/.tool] }
+  env: { allow: ["*"], deny: [A_*], set: { B: "1" } }
 resources:
   app: { location: ./app, type: build-folder, strategy: overlay }
   lib: { location: /srv/lib, parent: app, strategy: auto, from: checkout }
@@ -44,6 +49,22 @@ resource_types:
 `);
     assert.deepEqual(config, {
       file: FILE,
+      run: [
+        {
+          owner: "project",
+          profiles: ["claude"],
+          read: {
+            deny: [{ value: "~/.ssh", from: `${FILE}:19:18` }],
+            allow: [{ value: "~/.ssh/config", from: `${FILE}:19:35` }],
+          },
+          persist: [{ value: "~/.tool", from: `${FILE}:20:21` }],
+          variables: {
+            allow: [{ value: "*", from: `${FILE}:21:18` }],
+            deny: [{ value: "A_*", from: `${FILE}:21:31` }],
+            set: [{ name: "B", value: "1", from: `${FILE}:21:44` }],
+          },
+        },
+      ],
       sandbox: {
         strategy: "mine",
         cleanup: "on_terminal",

@@ -1,12 +1,13 @@
 import { dirname, resolve } from "node:path";
-import { ConfigError } from "../core/errors/errors.ts";
-import { displayPath } from "../core/paths/byte-path.ts";
 import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
 import { type Check, DEFAULT_CHECK_MS } from "../core/values/checks.ts";
 import type { Limits } from "../core/values/limits.ts";
 import { copyPlain } from "../core/values/plain-data.ts";
 import { parseDuration } from "./duration.ts";
 import { inlineStrategies, strategyInForce } from "./inline-strategies.ts";
+import { configJsonSchema } from "./json-schema.ts";
+import { policyLayers } from "./policy/policy-layer.ts";
+import { type ConfigSource, type PlaceOf, readConfig } from "./read-config.ts";
 import {
   type ConfigValues,
   configSchema,
@@ -22,73 +23,26 @@ import {
   type SandboxSettings,
 } from "./settings.ts";
 import { parseSize } from "./size.ts";
-import { type ConfigPath, type ConfigProblem, positionAt } from "./yaml/config-problem.ts";
-import type { Environment } from "./yaml/environment-references.ts";
-import { schemaProblems } from "./yaml/schema-problems.ts";
-import { readYamlDocument, type YamlDocument } from "./yaml/yaml-document.ts";
 
 /**
  * Reads a config. This module loads the YAML parser and the schema, which takes a tenth of a second: import
  * it only when there is a config.
  */
 
-export interface ConfigSource {
-  /** The real, absolute path; its folder is the base of relative locations. */
-  readonly file: string;
-  readonly text: string;
-  /** The variables that replace `${NAME}`. */
-  readonly environment: Environment;
-}
-
 /**
  * The settings of a config's text. Fails by `ConfigError` with the first problem and the number of further
  * ones.
  */
-export function loadConfig({ file, text, environment }: ConfigSource): Config {
-  const document = readYamlDocument(text, environment);
-  const checked = document.readable
-    ? configSchema(declaredNames(document.value)).safeParse(document.value)
-    : undefined;
-  if (checked?.success && document.problems.length === 0)
-    return configFrom(file, checked.data, (path) => {
-      const { line, column } = positionAt(text, document.place(path)?.key ?? 0);
-      return `${displayPath(file)}:${line}:${column}`;
-    });
-  const issues = checked?.error?.issues ?? [];
-  throw configError(file, text, [
-    ...document.problems,
-    ...furtherProblems(schemaProblems(issues, document), document),
-  ]);
+export function loadConfig(source: ConfigSource): Config {
+  const { values, placeOf } = readConfig(source, {
+    schemaOf: (value) => configSchema(declaredNames(value)),
+    jsonSchema: configJsonSchema,
+  });
+  return configFrom(source.file, values, placeOf);
 }
 
 /** Larger than any config file. */
 const LONGEST_OPTIONS = 2 * 1024 * 1024;
-
-/** Drops the schema's problems with values that could not even be read. */
-function furtherProblems(
-  problems: readonly ConfigProblem[],
-  document: YamlDocument,
-): readonly ConfigProblem[] {
-  return problems.filter(({ path }) => !document.problems.some((unread) => isWithin(path, unread.path)));
-}
-
-function isWithin(path: ConfigPath, holder: ConfigPath): boolean {
-  return holder.every((key, at) => path[at] === key);
-}
-
-function configError(file: string, text: string, problems: readonly ConfigProblem[]): ConfigError {
-  const [first, ...others] = problems.toSorted((a, b) => a.offset - b.offset);
-  const { offset, message, hint } = first as ConfigProblem;
-  const { line, column } = positionAt(text, offset);
-  const more =
-    others.length === 0 ? "" : ` (and ${others.length} more ${others.length === 1 ? "problem" : "problems"})`;
-  return new ConfigError(`${displayPath(file)}:${line}:${column}: ${message}${more}`, {
-    file,
-    line,
-    column,
-    hint,
-  });
-}
 
 function declaredNames(value: unknown): DeclaredNames {
   return {
@@ -107,15 +61,13 @@ function keysAt(value: unknown, ...path: readonly string[]): readonly string[] {
   return key === undefined ? Object.keys(value) : keysAt((value as { [key: string]: unknown })[key], ...rest);
 }
 
-/** The file, line and column of a key. */
-type PlaceOf = (path: ConfigPath) => string;
-
 function configFrom(file: string, values: ConfigValues, placeOf: PlaceOf): Config {
   const folder = dirname(file);
   return {
     file,
     sandbox: sandboxFrom(values, folder, placeOf),
     checks: values.checks.map(checkFrom),
+    run: policyLayers(values.run, "project", placeOf),
     resources: Object.entries(values.resources).map(([name, declared]) =>
       resourceFrom(name, declared, folder),
     ),

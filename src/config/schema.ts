@@ -5,6 +5,7 @@ import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import { DEFAULT_CHECK_MS } from "../core/values/checks.ts";
 import { DURATION_PATTERN, formatDuration } from "./duration.ts";
 import { INLINE_STRATEGY_PATTERN } from "./inline-strategies.ts";
+import { policySection } from "./policy/policy-section.ts";
 import { flag, freeNames, named, oneOf, section } from "./schema-parts.ts";
 import {
   AUTOMATIC_STRATEGY,
@@ -52,6 +53,7 @@ export function configSchema(declared?: DeclaredNames) {
     {
       sandbox: sandboxSection(strategy),
       checks: checksSection(),
+      run: policySection(),
       resources: resourcesSection(strategy, resourceType, oneOf([], declared?.resources)),
       resource_types: resourceTypesSection(strategy, resourceType),
     },

@@ -4,6 +4,7 @@ import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strate
 import type { Check } from "../core/values/checks.ts";
 import type { Limits } from "../core/values/limits.ts";
 import { DEFAULT_MERGE_POLICY, type MergePolicy } from "../core/values/merge.ts";
+import type { PolicyLayer } from "../core/values/run-policy.ts";
 
 /**
  * The settings of drydock.yaml as the rest of Drydock sees them, with all defaults. The schema, the JSON
@@ -110,6 +111,8 @@ export interface Settings {
   readonly sandbox: SandboxSettings;
   /** Run in this order before every landing. */
   readonly checks: readonly Check[];
+  /** What commands may read, keep and know. */
+  readonly run: readonly PolicyLayer[];
   readonly resources: readonly DeclaredResource[];
   readonly resourceTypes: readonly ResourceTypeDefinition[];
 }
@@ -138,6 +141,7 @@ export const DEFAULT_SETTINGS: Settings = {
     customStrategies: [],
   },
   checks: [],
+  run: [],
   resources: [],
   resourceTypes: [],
 };

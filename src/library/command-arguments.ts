@@ -14,6 +14,7 @@ import {
   truth,
 } from "../core/values/arguments.ts";
 import type { Limits } from "../core/values/limits.ts";
+import { PROFILE_NAMES } from "../core/values/run-policy.ts";
 import type { ExecRequest } from "../run/exec.ts";
 import type { SpawnRequest } from "../run/spawn.ts";
 import type { CallOptions } from "./call-options.ts";
@@ -33,6 +34,12 @@ const isReadable = (value: unknown): value is Readable =>
 const contentOrStream: Reader<string | Uint8Array | Readable> = (value, at) =>
   isReadable(value) ? value : content(value, at);
 
+const profileNames = list(oneOf(...PROFILE_NAMES));
+
+/** Names of profiles, or "automatic". */
+const profiles: Reader<NonNullable<ExecRequest["profiles"]>> = (value, at) =>
+  value === "automatic" ? value : profileNames(value, at);
+
 const commandFields = {
   command: list(path),
   cwd: optional(path),
@@ -49,6 +56,7 @@ const commandFields = {
       time: optional(amount),
     }),
   ),
+  profiles: optional(profiles),
   checkpoint: optional(truth),
   onStart: optional(callback<NonNullable<ExecRequest["onStart"]>>()),
 };

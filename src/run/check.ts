@@ -41,8 +41,9 @@ export async function checkRun(
   try {
     using launcher = CommandLauncher.start({ network: true, stdout: "stderr" });
     const view = { folder, useId: use.id, environment, strict: false, shown: [], resources: [], hidden };
+    const policy = { denied: [], readable: [], persisted: [] };
     // This plan is new: it has nothing to lose.
-    const tried = await tryInView(launcher, newView({ ...view, onLost: () => undefined }));
+    const tried = await tryInView(launcher, newView({ ...view, policy, onLost: () => undefined }));
     const note = tried.ok ? scratchNote(folder, realStateDir) : undefined;
     return note === undefined ? tried : { ...tried, detail: `${tried.detail}. ${note}` };
   } catch (thrown) {

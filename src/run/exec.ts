@@ -1,6 +1,8 @@
 import { constants } from "node:os";
+import { UsageError } from "../core/errors/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { LimitName, Limits } from "../core/values/limits.ts";
+import type { ProfileName } from "../core/values/run-policy.ts";
 import type { OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
 
 /** A command to run inside a plan. */
@@ -20,6 +22,11 @@ export interface ExecRequest {
   readonly network?: boolean;
   /** Only the resources and a private temporary folder are writable, and sockets of daemons are hidden. */
   readonly strict?: boolean;
+  /**
+   * Built-in policies for the command, instead of those that configs name. "automatic": if they name none,
+   * that of the program, by its name. Default: only those that configs name.
+   */
+  readonly profiles?: readonly ProfileName[] | "automatic";
   /**
    * Runs the command even where this machine has nothing to confine it with: then it can change everything
    * that its user can. Default: it is refused there.
@@ -79,6 +86,11 @@ export function signalOf(exitCode: number): NodeJS.Signals | undefined {
 export function commandText(command: readonly string[]): string {
   const text = command.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `"${word}"`)).join(" ");
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}
+
+export function assertCommand([program]: readonly string[]): void {
+  if (program !== undefined) return;
+  throw new UsageError("There is no command to run.", { hint: "Give a program, and its arguments." });
 }
 
 /** The locations of resources that are paths. */

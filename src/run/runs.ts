@@ -17,6 +17,7 @@ import type { CommandStreams } from "../system/terminal/command-streams.ts";
 import { type Entered, movedResources, variablesOf, writablePaths } from "./entered.ts";
 import { commandEnvironment } from "./environment.ts";
 import {
+  assertCommand,
   commandText,
   type ExecRequest,
   type ExecResult,
@@ -29,6 +30,7 @@ import { CommandLauncher, type RunningCommandProcess } from "./launch/launcher.t
 import { CommandAbort } from "./limits/command-abort.ts";
 import { CommandLimits } from "./limits/command-limits.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
+import { type CommandPolicies, type CommandPolicy, refusedSentence } from "./policy/command-policies.ts";
 import { joinedView, newView, removeOwnFolder } from "./view/new-view.ts";
 import { isInSandbox, viewToJoin } from "./view/shared-view.ts";
 import {
@@ -59,6 +61,7 @@ export interface RunsParts {
   readonly saveBefore: (plan: PlanRecord, command: string) => Promise<void>;
   /** Default limits of every command. */
   readonly limits: Limits;
+  readonly policies: CommandPolicies;
   readonly notice: (notice: Notice) => void;
 }
 
@@ -72,6 +75,7 @@ interface Attempt {
   readonly use: OwnUse;
   readonly entered: readonly Entered[];
   readonly others: readonly Use[];
+  readonly policy: CommandPolicy;
 }
 
 /** A command that is up, and what it needs until its end. */
@@ -169,21 +173,25 @@ export class Runs {
   }
 
   async #start(plan: PlanRecord, request: ExecRequest, launcher: CommandLauncher, limits: CommandLimits) {
-    const { uses, folders, session } = this.#parts;
+    const { uses, folders, session, policies } = this.#parts;
     assertUsable(plan);
     const others = uses.living(plan.id);
     const strict = request.strict === true;
     const command = commandText(request.command);
+    const policy = policies.enter(plan, request);
+    for (const line of policy.refused) this.#note("refused", plan, refusedSentence(line));
     if (request.checkpoint !== false && others.length === 0) await this.#parts.saveBefore(plan, command);
-    const use = uses.begin(plan.id, { command, strict });
+    const use = uses.begin(plan.id, { command, strict, policy: policy.digest });
     const entered: Entered[] = [];
     try {
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
-      const running = await this.#launchInQuiet(plan, request, { launcher, limits, use, entered, others });
+      const running = await this.#launchInQuiet(plan, request, {
+        ...{ launcher, limits, use, entered, others, policy },
+      });
       const upAt = milliseconds();
       await killIfItFails(running, async () => {
         limits.watch(() => scratchUse(folders, plan.id), running);
-        if (running.weaker.length > 0) this.#noteWeaker(plan, SHARED_PROCESSES);
+        if (running.weaker.length > 0) this.#note("weaker", plan, SHARED_PROCESSES);
         request.onStart?.({ signal: (name) => running.signal(name) });
         // Nothing can be joined without namespaces, and the keeper ends with its Drydock.
         if (!launcher.isWalled) use.started(running.first);
@@ -230,7 +238,7 @@ export class Runs {
         if (isWithoutNamespaces(thrown) && !attempt.launcher.isWalled) {
           attempt.confinement = confinementAfter(thrown, request);
           attempt.launcher.useWalls();
-          this.#noteWeaker(plan, weakness(thrown, attempt.confinement, firstPlace(attempt.entered)));
+          this.#note("weaker", plan, weakness(thrown, attempt.confinement, firstPlace(attempt.entered)));
         }
         // It is too late to tell whether another process caused it: its mount may have lasted only a moment.
         else if (!(thrown instanceof UnsupportedError) || tries === MOST_ATTEMPTS) throw thrown;
@@ -241,17 +249,19 @@ export class Runs {
     }
   }
 
-  #noteWeaker({ id }: PlanRecord, message: string): void {
-    this.#parts.notice({ kind: "weaker", planId: id, message });
+  #note(kind: "weaker" | "refused", { id }: PlanRecord, message: string): void {
+    this.#parts.notice({ kind, planId: id, message });
   }
 
   async #launch(plan: PlanRecord, request: ExecRequest, attempt: Attempt): Promise<RunningCommandProcess> {
     const { session, folders, environment } = this.#parts;
-    const { launcher, limits, use, entered, others } = attempt;
+    const { launcher, limits, use, entered, others, policy } = attempt;
     const strict = request.strict === true;
     const stateDir = realPathOf(session.stateDir) ?? session.stateDir;
     const shown = distinctlyShown(entered.flatMap((item) => item.shown ?? []));
-    const joins = launcher.isWalled ? undefined : viewToJoin(others, strict, shown);
+    const joins = launcher.isWalled
+      ? undefined
+      : viewToJoin(others, { strict, policy: policy.digest }, shown);
     using folder = folders.of(plan.id);
     const workspaces = await this.#foreignWorkspaces(stateDir, shown);
     const hidden = [stateDir, ...workspaces, ...folders.scratchElsewhere().filter(isThere)];
@@ -259,7 +269,8 @@ export class Runs {
     if (confinement !== undefined)
       return await launcher.launch(
         walledSpec(launcher, {
-          ...{ plan, folder, shown, confinement, inherited: environment, command: request.command },
+          ...{ plan, folder, shown, confinement, policy, command: request.command },
+          home: environment["HOME"],
           cwd: request.cwd ?? this.#startFolder(plan),
           hidden,
           network: request.network !== false,
@@ -267,10 +278,11 @@ export class Runs {
           countsUser: limits.processLimit !== undefined,
         }),
       );
-    const view = { folder, useId: use.id, environment, strict, shown, resources: writablePaths(plan, shown) };
-    const onLost = (path: string) => this.#noteWeaker(plan, lostSentence(path));
+    const resources = writablePaths(plan, shown);
+    const view = { folder, useId: use.id, environment, strict, shown, resources, policy };
+    const onLost = (path: string) => this.#note("weaker", plan, lostSentence(path));
     const steps = joins === undefined ? newView({ ...view, hidden, onLost }) : joinedView();
-    const variables = commandEnvironment(plan, environment, {
+    const variables = commandEnvironment(plan, policy.environment, {
       ...movedResources(plan, entered),
       ...(await variablesOf(entered)),
       ...request.environment,
@@ -382,9 +394,4 @@ function assertUsable(plan: PlanRecord): void {
 
 function lostSentence(path: string): string {
   return `What commands of the plan wrote outside of its resources was in ${displayPath(path)}, which is gone.`;
-}
-
-function assertCommand([program]: readonly string[]): void {
-  if (program !== undefined) return;
-  throw new UsageError("There is no command to run.", { hint: "Give a program, and its arguments." });
 }

@@ -19,6 +19,7 @@ const CALLS: { readonly [point: string]: readonly string[] } = {
   "run.group-add": LIMITED,
   "run.group-remove": LIMITED,
   "run.group-sweep": LIMITED,
+  "run.persist": ["run", "--profile", "claude", ...RUN.slice(1)],
   "run.own": ["run", "--strict", ...RUN.slice(1)],
   "run.private": ["run", "--strict", ...RUN.slice(1)],
 };

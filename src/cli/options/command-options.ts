@@ -4,6 +4,7 @@ import { parseDuration } from "../../config/duration.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { Limits } from "../../core/values/limits.ts";
+import { PROFILE_NAMES, type ProfileName } from "../../core/values/run-policy.ts";
 import type { ExecRequest } from "../../run/exec.ts";
 import type { CommandContext } from "../command-context.ts";
 import { unescapePath } from "./escaped-path.ts";
@@ -18,6 +19,7 @@ export interface CommandOptions {
   readonly strict?: boolean;
   readonly unconfined?: boolean;
   readonly limit?: Limits;
+  readonly profile?: readonly (ProfileName | "none")[];
   readonly quiet?: boolean;
 }
 
@@ -34,13 +36,21 @@ export function addCommandOptions(command: Command, directory: string): Command 
     .option("--no-network", "no network for the command")
     .option("--strict", "only the resources are writable, and daemons can't be reached")
     .option("--unconfined", "run it without walls where this machine has none to offer")
+    .addOption(
+      new Option(
+        "--profile <name>",
+        "the built-in policy of an agent, repeatable; default: that of the program, if it is one",
+      )
+        .choices([...PROFILE_NAMES, "none"])
+        .argParser(parseProfile),
+    )
     .option("-q, --quiet", "say only what needs attention");
   return addLimitOption(command);
 }
 
 /** The part of a request that these options make. */
 export type RequestOptions = Required<
-  Pick<ExecRequest, "network" | "strict" | "unconfined" | "limits" | "stdout" | "environment">
+  Pick<ExecRequest, "network" | "strict" | "unconfined" | "limits" | "profiles" | "stdout" | "environment">
 >;
 
 /** What these options say about a command. */
@@ -49,9 +59,23 @@ export function commandRequest(context: CommandContext, options: CommandOptions)
   return {
     ...{ network, strict, unconfined },
     limits: timeout === undefined ? limit : { ...limit, time: timeout },
+    profiles: options.profile?.filter((name) => name !== "none") ?? "automatic",
     stdout: context.options.json ? "stderr" : "inherit",
     environment: variables(options.env ?? [], context.environment),
   };
+}
+
+function parseProfile(
+  text: string,
+  before: readonly (ProfileName | "none")[] = [],
+): readonly (ProfileName | "none")[] {
+  const known = [...PROFILE_NAMES, "none" as const];
+  const name = known.find((each) => each === text);
+  if (name === undefined)
+    throw new UsageError(`There is no profile '${displayPath(text)}'.`, {
+      hint: `Profiles are ${known.join(", ")}.`,
+    });
+  return [...before, name];
 }
 
 /** The folder that `-C` names. */

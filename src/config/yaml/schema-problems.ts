@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { nearestName } from "../../core/values/nearest-name.ts";
-import { configJsonSchema, type JsonSchema, keysOf, schemaAt } from "../json-schema.ts";
+import { type JsonSchema, keysOf, schemaAt } from "../json-schema.ts";
 import { type ConfigPath, type ConfigProblem, listed, nameOfPath, shownKey } from "./config-problem.ts";
 import type { Place, YamlDocument } from "./yaml-document.ts";
 import { yamlOnOneLine } from "./yaml-text.ts";
@@ -16,8 +16,12 @@ interface PlacedIssue {
 /**
  * The problems that the schema finds in a document, in the user's words and with their place in the text.
  */
-export function schemaProblems(issues: readonly Issue[], document: YamlDocument): readonly ConfigProblem[] {
-  return issues.length === 0 ? [] : new IssueTranslator(document, configJsonSchema()).translate(issues);
+export function schemaProblems(
+  issues: readonly Issue[],
+  document: YamlDocument,
+  jsonSchema: () => JsonSchema,
+): readonly ConfigProblem[] {
+  return issues.length === 0 ? [] : new IssueTranslator(document, jsonSchema()).translate(issues);
 }
 
 class IssueTranslator {

@@ -157,6 +157,11 @@ export const SELF_RUNNING_RULES: readonly SelfRunningRule[] = [
     patterns: ["{,.}mcp.json", ".{roo,kilocode,trae}/mcp.json", ".kiro/settings/**"],
   },
   {
+    tool: "Drydock",
+    why: "lets commands read and keep what this says",
+    patterns: [".config/drydock/**"],
+  },
+  {
     tool: "agents",
     why: "run hooks, plugins, commands and servers from their settings",
     patterns: [

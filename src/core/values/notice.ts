@@ -6,6 +6,7 @@ import type { LimitName } from "./limits.ts";
  * - `recovered`: the work of a process that died is settled, or removed.
  * - `pending`: something could not be settled or removed yet; the next opening tries again.
  * - `weaker`: this machine lets a command be confined less than usual, or keeps less for it.
+ * - `refused`: the config of a project asks for more than the user's own allows; it does not get it.
  * - `limit`: a command met a limit, and was ended or could not start more processes.
  */
 export type Notice =
@@ -15,7 +16,11 @@ export type Notice =
       readonly file: string;
       readonly remedy: ConfigRemedy;
     }
-  | { readonly kind: "recovered" | "pending" | "weaker"; readonly message: string; readonly planId: string }
+  | {
+      readonly kind: "recovered" | "pending" | "weaker" | "refused";
+      readonly message: string;
+      readonly planId: string;
+    }
   | { readonly kind: "limit"; readonly message: string; readonly planId: string; readonly limit: LimitName };
 
 /**

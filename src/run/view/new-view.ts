@@ -3,16 +3,20 @@ import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { ensureScratch } from "../../sandboxes/scratch/new-scratch.ts";
 import { placeElsewhere } from "../../sandboxes/scratch/scratch-place.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import { factsOfPath } from "../../system/data/locations.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { machineEntries } from "../../system/mount/kernel-entries.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 import type { ViewStep } from "../launch/launch-spec.ts";
+import type { PathLine } from "../policy/path-rules.ts";
+import type { PolicyInForce } from "../policy/policy-in-force.ts";
 import { hasMountsBelow } from "./host-mounts.ts";
 import { strictParts } from "./private-folders.ts";
 import { prepareScratch, scratchLayers } from "./scratch.ts";
 import type { ShownSandbox } from "./shown-sandbox.ts";
 import { joinedSteps, viewSteps } from "./view.ts";
+import { type HostBind, isStrictlyBelow } from "./view-mount.ts";
 
 /** Prefix of the folder, in the plan's folder, that holds the temporary folders of one command. */
 export const OWN_PREFIX = "own-";
@@ -29,9 +33,13 @@ export interface NewView {
   /** The paths at which the command can write to resources of the plan. */
   readonly resources: readonly string[];
   readonly hidden: readonly string[];
+  readonly policy: ViewPolicy;
   /** Hears of a folder for scratch that is gone, with everything in it. */
   readonly onLost: (path: string) => void;
 }
+
+/** What a policy says about paths. */
+export type ViewPolicy = Pick<PolicyInForce, "denied" | "readable" | "persisted">;
 
 /** Prepares the scratch layers and folders of a command's view. Returns the steps that build the view. */
 export function newView({
@@ -42,6 +50,7 @@ export function newView({
   shown,
   resources,
   hidden: others,
+  policy,
   onLost,
 }: NewView): readonly ViewStep[] {
   const table = MountTable.read();
@@ -52,23 +61,43 @@ export function newView({
   const all = new Set([...others, ...(elsewhere === undefined ? [] : [elsewhere])]);
   // Each command gets its own /dev.
   const hidden = [...all].filter((path) => !isAtOrBelow(path, "/dev"));
+  const denied = policy.denied.map(({ path }) => path);
+  const binds = [...policy.readable.map(bindOf(false)), ...policy.persisted.map(bindOf(true))];
+  // A folder in which something is shown can't be missing: it is covered.
+  const missing = denied.filter((path) => !binds.some(({ at }) => isStrictlyBelow(at, path)));
   const scratch =
     place === undefined
       ? []
-      : scratchLayers({ environment, folder: place.path, resources, hidden, cannotCover });
+      : scratchLayers({
+          environment,
+          folder: place.path,
+          resources,
+          hidden: [...hidden, ...missing],
+          cannotCover,
+        });
   if (place !== undefined) prepareScratch(place, scratch);
   const common = {
     table,
     privileged,
     withoutSockets: strict,
     scratch,
-    hidden,
+    hidden: [...hidden, ...denied],
+    hiddenFiles: denied.filter((path) => !isFolder(path)),
+    binds,
     shown,
     machine: machineEntries(),
   };
   if (!strict) return viewSteps({ ...common, folders: [], emptied: [], files: [] });
   using own = folder.ensureFolder(POINTS.own, ownName(useId));
   return viewSteps({ ...common, ...strictParts(own) });
+}
+
+function bindOf(isWritable: boolean) {
+  return ({ path: at }: PathLine): HostBind => ({ at, isFile: !isFolder(at), isWritable });
+}
+
+function isFolder(path: string): boolean {
+  return factsOfPath(path)?.kind === "directory";
 }
 
 /** The steps for a command that joins the view of another one. */

@@ -24,17 +24,20 @@ export function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
  */
 export function viewToJoin(
   others: readonly Use[],
-  strict: boolean,
+  { strict, policy }: Pick<Use, "strict" | "policy">,
   shown: readonly ShownSandbox[],
 ): number | undefined {
   const alive = others.filter(({ keeper: anchor }) => anchor !== undefined && isProcessAlive(anchor));
-  const alike = alive.find((other) => other.strict === strict);
+  const alike = alive.find((other) => other.strict === strict && other.policy === policy);
   const hasLayers = shown.some(({ view }) => view.kind === "layers");
   if (alike !== undefined && (!strict || hasLayers)) return alike.keeper?.pid;
   const [other] = alive;
   if (other === undefined || !hasLayers) return undefined;
-  throw new BusyError(
-    `'${other.command}' is running in the plan and is ${other.strict ? "" : "not "}strict (pid ${other.owner.pid}), but this command would ${strict ? "" : "not "}be.`,
-    { holder: `${other.command} (pid ${other.owner.pid})` },
-  );
+  const differs =
+    other.strict === strict
+      ? "under another policy"
+      : `and is ${other.strict ? "" : "not "}strict, but this command would ${strict ? "" : "not "}be`;
+  throw new BusyError(`'${other.command}' is running in the plan (pid ${other.owner.pid}) ${differs}.`, {
+    holder: `${other.command} (pid ${other.owner.pid})`,
+  });
 }

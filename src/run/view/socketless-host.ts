@@ -2,7 +2,7 @@ import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { foldersAndSpecials } from "../../system/calls/special-files.ts";
 import type { MountTable } from "../../system/mount/mount-table.ts";
 import type { OverlayKind } from "../../system/mount/overlay-mount.ts";
-import { isStrictlyBelow, type ViewMount } from "./view-mount.ts";
+import { coverFile, isStrictlyBelow, type ViewMount } from "./view-mount.ts";
 
 /** Every command gets its own. */
 const OWN = ["/proc", "/sys", "/dev"];
@@ -44,7 +44,7 @@ export function socketlessMounts(
     }
     const { folders, specials } = foldersAndSpecials(at);
     open.push(...folders);
-    mounts.push(...specials.map(coverSpecial));
+    mounts.push(...specials.map((special) => coverFile(special)));
   }
   return mounts;
 }
@@ -53,8 +53,4 @@ function overlayOf(at: string, missing: readonly string[], kind: OverlayKind): V
   const without = missing.map((path) => path.slice(at.length + 1));
   const layers = { lower: at, ...(without.length > 0 && { without }), source: "drydock-veil", kind };
   return { at, missing, steps: [{ step: "overlay", at, layers, orHide: true }] };
-}
-
-function coverSpecial(at: string): ViewMount {
-  return { at, isFile: true, steps: [{ step: "bind", at, from: "/dev/null", flags: { readOnly: true } }] };
 }

@@ -16,6 +16,14 @@ export interface ViewMount {
   readonly missing?: readonly string[];
 }
 
+/** A path of the host that is shown as it is. */
+export interface HostBind {
+  readonly at: string;
+  readonly isFile: boolean;
+  /** Whether commands change it for good. */
+  readonly isWritable: boolean;
+}
+
 /** A small file of the host, with its content as base64. */
 export interface HostFile {
   readonly at: string;
@@ -48,6 +56,12 @@ export function emptyCover(
   }
   const sorted = [...entries.values()].toSorted((a, b) => a.path.length - b.path.length);
   return { at, steps: [{ step: "memory", at, entries: sorted, ...(!isSure && { ifThere: true }) }] };
+}
+
+/** A file that looks empty. */
+export function coverFile(at: string, mayBeGone = false): ViewMount {
+  const step = { step: "bind", at, from: "/dev/null", flags: { readOnly: true } } as const;
+  return { at, isFile: true, steps: [{ ...step, ...(mayBeGone && { ifThere: true }) }] };
 }
 
 /** The folders strictly between two paths, the outermost first. */

@@ -9,7 +9,9 @@ import { refersTo, type ShownSandbox } from "./shown-sandbox.ts";
 import { socketlessMounts } from "./socketless-host.ts";
 import {
   ancestorsBetween,
+  coverFile,
   emptyCover,
+  type HostBind,
   type HostFile,
   isStrictlyBelow,
   type ViewMount,
@@ -38,6 +40,10 @@ export interface ViewRequest {
    * mounts.
    */
   readonly hidden: readonly string[];
+  /** Those of the hidden paths that are files. Where they can't be hidden, they look empty. */
+  readonly hiddenFiles: readonly string[];
+  /** Paths of the host that are shown as they are, in what is hidden or looks writable. */
+  readonly binds: readonly HostBind[];
   /** Folders that look empty. */
   readonly emptied: readonly string[];
   /** Files to show in folders that look empty. */
@@ -52,15 +58,26 @@ export function viewSteps(request: ViewRequest): readonly ViewStep[] {
   const mounts = mountsOf(request);
   const empty = mounts.filter(({ isEmpty }) => isEmpty).map(({ at }) => at);
   const missing = mounts.flatMap((mount) => mount.missing ?? []);
-  // What is missing below a sandbox is there in the sandbox.
-  const isInSandbox = (at: string) => request.shown.some((sandbox) => isStrictlyBelow(at, sandbox.at));
-  const isThere = (at: string) => !missing.includes(at) || isInSandbox(at);
+  // What is missing below a sandbox is there in the sandbox, and what is missing below a bind is there again.
+  const isShown = (at: string) =>
+    [...request.shown, ...request.binds].some((it) => isStrictlyBelow(at, it.at));
+  const isThere = (at: string) => !missing.includes(at) || isShown(at);
   const covers = [...request.hidden.filter(isThere), ...request.emptied]
-    .filter((at) => isInSandbox(at) || !empty.some((folder) => isStrictlyBelow(at, folder)))
-    .map((at) => emptyCover(at, mounts, request.files, !isInSandbox(at)));
+    .filter((at) => isShown(at) || innermost(mounts, at)?.isEmpty !== true)
+    .map((at) =>
+      request.hiddenFiles.includes(at)
+        ? coverFile(at, isShown(at))
+        : emptyCover(at, mounts, request.files, !isShown(at)),
+    );
   const made = mounts.filter(({ isWritable }) => isWritable).flatMap((mount) => mount.missing ?? []);
   const points = [...empty, ...made].flatMap((folder) => pointsIn(folder, mounts));
-  const all = [...points, ...mounts, ...covers, ...pinsOf(mounts), ...pinsOfCovers(covers, request.shown)];
+  const all = [
+    ...points,
+    ...mounts,
+    ...covers,
+    ...pinsOf(mounts, covers),
+    ...pinsOfCovers(covers, request.shown),
+  ];
   all.sort((a, b) => comparePaths(a.at, b.at));
   const links = request.shown.flatMap(({ link }) => link ?? []);
   return [
@@ -75,11 +92,12 @@ export function joinedSteps(privileged: boolean, machine: MachineEntries): reado
 }
 
 function mountsOf(request: ViewRequest): readonly ViewMount[] {
-  const { table, privileged, withoutSockets, scratch, folders, hidden, emptied, shown, machine } = request;
+  const { table, privileged, withoutSockets, scratch, folders, hidden, binds, emptied, shown, machine } =
+    request;
   const covered = [...folders.map(({ at }) => at), ...hidden, ...emptied, ...shown.map(({ at }) => at)];
   // No mount point can be made in a read-only overlay, so a hidden folder with something shown in it is
   // covered instead.
-  const inside = [...refersTo(shown), ...shown.map(({ at }) => at)];
+  const inside = [...refersTo(shown), ...[...shown, ...binds].map(({ at }) => at)];
   const missing = hidden.filter((path) => !inside.some((at) => isStrictlyBelow(at, path)));
   return [
     ...(privileged ? hostMounts(table, covered) : []),
@@ -91,6 +109,7 @@ function mountsOf(request: ViewRequest): readonly ViewMount[] {
     ...scratch.map((layer) => scratchMount(layer, privileged)),
     ...folders.map(folderMount),
     ...referredMounts(shown, scratch),
+    ...binds.map(bindMount),
     ...uniquelyMounted(shown).map(sandboxMount),
   ];
 }
@@ -112,6 +131,11 @@ function folderMount({ at, folder }: ViewRequest["folders"][number]): ViewMount 
     isEmpty: true,
     steps: [{ step: "bind", at, from: folder, flags: { noDevices: true } }],
   };
+}
+
+function bindMount({ at, isFile, isWritable }: HostBind): ViewMount {
+  const flags = { noDevices: true, ...(!isWritable && { readOnly: true }) };
+  return { at, isFile, isWritable, steps: [{ step: "bind", at, from: at, flags, ifThere: true }] };
 }
 
 /** Shows what a sandbox refers to, read-only. Without this, a scratch layer would make it look writable. */
@@ -147,6 +171,14 @@ function uniquelyMounted(shown: readonly ShownSandbox[]): readonly ShownSandbox[
   return shown.filter((item, index) => shown.findIndex((other) => other.at === item.at) === index);
 }
 
+/** The mount that shows what is at a path. */
+function innermost(mounts: readonly ViewMount[], path: string): ViewMount | undefined {
+  return mounts
+    .filter(({ at }) => isStrictlyBelow(path, at))
+    .toSorted((a, b) => a.at.length - b.at.length)
+    .at(-1);
+}
+
 /** Mount points for the mounts inside a folder that is empty or missing. */
 function pointsIn(folder: string, mounts: readonly ViewMount[]): readonly ViewMount[] {
   const point = (at: string, isFile = false): ViewMount => ({ at, steps: [{ step: "point", at, isFile }] });
@@ -163,12 +195,12 @@ function pointsIn(folder: string, mounts: readonly ViewMount[]): readonly ViewMo
  * plan keeps, the next command would then find another folder, or a link, on the path to a mount point.
  * Binding these folders to themselves prevents that.
  */
-function pinsOf(mounts: readonly ViewMount[]): readonly ViewMount[] {
-  const taken = new Set(mounts.map(({ at }) => at));
+function pinsOf(mounts: readonly ViewMount[], covers: readonly ViewMount[]): readonly ViewMount[] {
+  const taken = new Set([...mounts, ...covers].map(({ at }) => at));
   const pins = mounts
     .filter(({ isWritable }) => isWritable)
     .flatMap((writable) =>
-      mounts
+      [...mounts, ...covers]
         .filter(({ at }) => isStrictlyBelow(at, writable.at))
         .flatMap(({ at }) => ancestorsBetween(writable.at, at)),
     )

@@ -2,6 +2,7 @@ import { HOME_LABEL, noteLayer, UPPER } from "../../sandboxes/scratch/scratch-la
 import { SCRATCH } from "../../sandboxes/scratch/scratch-place.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import type { PolicyInForce } from "../policy/policy-in-force.ts";
 
 /**
  * The layers of the plan's scratch (sandboxes/scratch/scratch-layers.ts) that stand for the home and for
@@ -22,11 +23,18 @@ export interface PrivateFolders {
 }
 
 /** Makes the private folders of a plan, or finds those that an earlier command used. */
-export function privateFolders(plan: Folder, home: string | undefined): PrivateFolders {
+export function privateFolders(
+  plan: Folder,
+  home: string | undefined,
+  { persisted }: Pick<PolicyInForce, "persisted">,
+): PrivateFolders {
   using scratch = plan.ensureFolder(POINTS.make, SCRATCH);
   using own = ensureUpper(scratch, HOME_LAYER, home ?? "/");
   using temporary = ensureUpper(scratch, TEMPORARY_LAYER, TEMPORARY);
-  if (home !== undefined) linkSettings(own, home);
+  if (home !== undefined) {
+    linkSettings(own, home);
+    for (const { path } of persisted) linkPersisted(own, home, path);
+  }
   return { home: own.path, temporary: temporary.path };
 }
 
@@ -34,6 +42,20 @@ function ensureUpper(scratch: Folder, name: string, at: string): Folder {
   using layer = scratch.ensureFolder(POINTS.make, name);
   noteLayer(POINTS.make, layer, at);
   return layer.ensureFolder(POINTS.make, UPPER);
+}
+
+/** A link to a folder that commands keep, in the folders that lead to it. */
+function linkPersisted(own: Folder, home: string, path: string): void {
+  const names = path.slice(home.length + 1).split("/");
+  const last = names.pop() ?? "";
+  using opened = new DisposableStack();
+  let parent = own;
+  for (const name of names) {
+    // A link of settings leads there already.
+    if (parent.facts(name)?.kind === "symlink") return;
+    parent = opened.use(parent.ensureFolder(POINTS.make, name));
+  }
+  if (parent.facts(last) === undefined) parent.createLink(POINTS.make, last, path);
 }
 
 /** Links to hidden files and to folders of settings, which can be read through them and not written. */

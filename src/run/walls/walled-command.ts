@@ -8,6 +8,7 @@ import { inheritedFileLimit } from "../../system/process/processes.ts";
 import { commandEnvironment, resourceVariable } from "../environment.ts";
 import type { CommandLauncher, CommandSpec } from "../launch/launcher.ts";
 import { startScript } from "../launch/start-script.ts";
+import type { CommandPolicy } from "../policy/command-policies.ts";
 import { pathInside, refersTo, type ShownSandbox } from "../view/shown-sandbox.ts";
 import { inPlace, pathInPlace } from "./places.ts";
 import { privateFolders } from "./private-home.ts";
@@ -27,7 +28,9 @@ export interface WalledRequest {
   readonly hidden: readonly string[];
   readonly network: boolean;
   readonly confinement: Confinement;
-  readonly inherited: Variables;
+  /** The user's own. */
+  readonly home: string | undefined;
+  readonly policy: CommandPolicy;
   readonly variables: Variables;
   /** Whether the kernel should count the processes of the command's own user. */
   readonly countsUser: boolean;
@@ -38,7 +41,8 @@ export interface WalledRequest {
  * sandboxes, at their own paths. It can write to them and to private folders, which `HOME` and `TMPDIR` name.
  */
 export function walledSpec({ tools, terminal }: CommandLauncher, request: WalledRequest): CommandSpec {
-  const { plan, folder, inherited, network, hidden, confinement } = request;
+  const { plan, folder, policy, network, confinement } = request;
+  const hidden = [...request.hidden, ...policy.denied.map(({ path }) => path)];
   if (request.countsUser)
     throw new UnsupportedError(
       "A limit of processes can't be kept here: without a user namespace the kernel counts all processes of the user.",
@@ -46,16 +50,17 @@ export function walledSpec({ tools, terminal }: CommandLauncher, request: Walled
     );
   const places = request.shown.map(inPlace);
   for (const path of hidden) assertNotInPlace(path, places);
-  const own = confinement === "walls" ? privateFolders(folder, homeOf(inherited)) : undefined;
-  const home = inherited["HOME"] === undefined ? undefined : pathInPlace(inherited["HOME"], places);
-  const environment = commandEnvironment(plan, inherited, {
+  const own =
+    confinement === "walls" ? privateFolders(folder, homeOf({ HOME: request.home }), policy) : undefined;
+  const home = request.home === undefined ? undefined : pathInPlace(request.home, places);
+  const environment = commandEnvironment(plan, policy.environment, {
     ...Object.fromEntries(
       plan.resources
         .filter(({ resource }) => resource.location.startsWith("/"))
         .map(({ resource }) => [resourceVariable(resource.name), pathInPlace(resource.location, places)]),
     ),
     // A home that is a resource of the plan is in its sandbox.
-    ...(own !== undefined && { HOME: home === inherited["HOME"] ? own.home : home, TMPDIR: own.temporary }),
+    ...(own !== undefined && { HOME: home === request.home ? own.home : home, TMPDIR: own.temporary }),
     ...request.variables,
   });
   const cwd = pathInside(request.cwd, places, (path) => factsOfPath(path)?.kind === "directory");
@@ -64,8 +69,12 @@ export function walledSpec({ tools, terminal }: CommandLauncher, request: Walled
   return {
     ...(own !== undefined && {
       walls: {
-        writable: [...places.map(({ at }) => at), own.home, own.temporary],
-        readable: refersTo(request.shown),
+        writable: [
+          ...places.map(({ at }) => at),
+          ...policy.persisted.map(({ path }) => path),
+          ...[own.home, own.temporary],
+        ],
+        readable: [...refersTo(request.shown), ...policy.readable.map(({ path }) => path)],
         hidden,
         network,
       },

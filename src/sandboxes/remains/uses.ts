@@ -17,6 +17,8 @@ export interface Use {
   readonly id: string;
   readonly command: string;
   readonly strict: boolean;
+  /** A digest of what its policy lets it see. */
+  readonly policy?: string;
   /** The Drydock process that started it. */
   readonly owner: Owner;
   /** The anchor of its namespaces (see `started`), `keeper` on disk. Absent until the command is up. */
@@ -97,7 +99,7 @@ export class Uses {
   }
 
   /** Counts a new command as inside from now on. */
-  begin(planId: string, facts: Pick<Use, "command" | "strict">): OwnUse {
+  begin(planId: string, facts: Pick<Use, "command" | "strict" | "policy">): OwnUse {
     const { owner, release } = this.#owners.enter();
     const use: Use = { id: newId(), ...facts, owner };
     const name = `${planId}-${use.id}`;

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { UsageError } from "../../../core/errors/errors.ts";
 import { baseName, displayPath } from "../../../core/paths/byte-path.ts";
@@ -14,9 +15,11 @@ import {
   type CommandOptions,
   commandRequest,
   givenFolder,
+  type RequestOptions,
 } from "../../options/command-options.ts";
 import { addLabelOption } from "../../options/label-option.ts";
 import { addAddOption, addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
+import { explainLines } from "../../render/explain-lines.ts";
 import { reportAttention } from "../../render/plan/apply-outcome.ts";
 import { findingLines, outcomeLines } from "../../render/plan/run-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
@@ -34,6 +37,7 @@ export interface RunOptions extends CommandOptions, EndOptions {
   readonly squash?: boolean;
   readonly allowIrreversible?: boolean;
   readonly allow?: readonly string[];
+  readonly explain?: boolean;
 }
 
 export function addRunOptions(command: Command): Command {
@@ -53,6 +57,7 @@ export function addRunOptions(command: Command): Command {
       ]),
     );
   addCommandOptions(command, "work as if started in this folder")
+    .option("--explain", "say what the command would be allowed, and why; run nothing")
     .option("--stat <lines>", "how many lines of changes to show at most; default: 30", parseLines)
     .option("--allow-irreversible", "allow resources whose changes can't be undone");
   return addAllowOption(command);
@@ -97,6 +102,7 @@ export async function runInPlan(
       : resourceRequests(given, context.cwd);
   const resources = [...first, ...resourceRequests(options.add ?? [], context.cwd)];
   const request = commandRequest(context, options);
+  if (options.explain === true) return await explainRun(context, { resources, command: inner, ...request });
   using _ = talk === undefined ? await startLauncher(context, request) : undefined;
   await openToChange(context, undefined, async (drydock, signal, interruption) => {
     const atCommand = new DisposableStack();
@@ -132,6 +138,24 @@ export async function runInPlan(
     atCommand.dispose();
     tellOutcome(context, options, outcome);
   });
+}
+
+async function explainRun(
+  context: CommandContext,
+  {
+    resources,
+    ...request
+  }: RequestOptions & { resources: readonly ResourceRequest[]; command: readonly string[] },
+): Promise<void> {
+  const paths = resources
+    .map(({ location }) => location)
+    .filter((location) => !location.includes("://"))
+    .map((location) => resolve(context.cwd, location));
+  const explained = await openToChange(context, undefined, (drydock) =>
+    drydock.explain({ ...request, resources: paths }),
+  );
+  if (context.options.json) context.output.document(explained);
+  else context.output.lines(explainLines(explained, context.environment["HOME"]));
 }
 
 function tellFinding(

@@ -8,6 +8,7 @@ export function define(command: Command, context: CommandContext): void {
   addRunOptions(command.usage("[options] [--] COMMAND…").passThroughOptions())
     .argument("[COMMAND...]", "what to run")
     .action(async (inner: readonly string[], options: RunOptions) => {
-      await runInPlan(context, assertCommand(inner, "drydock run COMMAND …"), options);
+      const isComplete = options.explain === true && inner.length === 0;
+      await runInPlan(context, isComplete ? [] : assertCommand(inner, "drydock run COMMAND …"), options);
     });
 }

@@ -65,7 +65,7 @@ export function* waysOn(
 }
 
 /** A path with `~` for the home. */
-function shortPath(path: string, home: string | undefined): string {
+export function shortPath(path: string, home: string | undefined): string {
   const isInHome = home !== undefined && home !== "/" && isAtOrBelow(path, home);
   return displayPath(isInHome ? `~${path.slice(home.length)}` : path);
 }

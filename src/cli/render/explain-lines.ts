@@ -1,0 +1,46 @@
+import { formatDuration } from "../../config/duration.ts";
+import { formatSize } from "../../config/size.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
+import type { Limits } from "../../core/values/limits.ts";
+import type { ExplainedLine, RunExplanation } from "../../run/policy/explain.ts";
+import { shortPath } from "./plan/outside-lines.ts";
+import { textTable } from "./text-table.ts";
+
+/** What a command would be allowed, as lines: what it is, and what says so. */
+export function explainLines(explained: RunExplanation, home: string | undefined): readonly string[] {
+  const path = (text: string) => shortPath(text, home);
+  const paths = (lines: readonly ExplainedLine[]): readonly Row[] =>
+    lines.map((line) => [path(line.path), line.from]);
+  const { variables, limits } = explained;
+  const parts: readonly (readonly [title: string, rows: readonly Row[]])[] = [
+    ["Profiles", explained.profiles.map((name): Row => [name])],
+    ["Can change, to land or be thrown away", explained.resources.map((text): Row => [path(text)])],
+    ["Can change for good, at once", paths(explained.kept)],
+    ["Seems to change; goes with the plan", explained.scratch.map((text): Row => [path(text)])],
+    ["Can't read", paths(explained.denied)],
+    ["Can read all the same", paths(explained.readable)],
+    ["Variables it does not get", variables.dropped.map(({ name, from }): Row => [displayPath(name), from])],
+    ["Variables it gets", variables.set.map(({ name, from }): Row => [displayPath(name), from])],
+    ["Asked for by the project, not allowed by you", paths(explained.refused)],
+    ["Limits", limitRows(limits)],
+  ];
+  return [
+    ...parts.flatMap(([title, rows]) =>
+      rows.length === 0 ? [] : [title, ...textTable(rows).map((line) => `  ${line}`), ""],
+    ),
+    `Network: ${explained.network === "open" ? "open" : "none"}`,
+    `Daemons of this machine: ${explained.strict ? "can't be reached" : "can be reached"}`,
+    "All else on this machine can be read, and not changed.",
+  ];
+}
+
+function limitRows({ processes, memory, scratch, time }: Limits): readonly Row[] {
+  return [
+    ...(processes === undefined ? [] : [[`${processes} processes`] as const]),
+    ...(memory === undefined ? [] : [[`${formatSize(memory)} of memory`] as const]),
+    ...(scratch === undefined ? [] : [[`${formatSize(scratch)} written outside of the plan`] as const]),
+    ...(time === undefined ? [] : [[`${formatDuration(time)} of time`] as const]),
+  ];
+}
+
+type Row = readonly string[];

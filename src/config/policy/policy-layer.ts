@@ -1,0 +1,46 @@
+import type { PolicyLayer, PolicyLine, RulePair } from "../../core/values/run-policy.ts";
+import type { ConfigPath } from "../yaml/config-problem.ts";
+import type { PolicyValues } from "./policy-section.ts";
+
+/**
+ * What the section `run` of one file says: nothing, or one layer. `placeOf` gives the file, line and column
+ * of a value.
+ */
+export function policyLayers(
+  values: PolicyValues,
+  owner: PolicyLayer["owner"],
+  placeOf: (path: ConfigPath) => string,
+): readonly PolicyLayer[] {
+  const { profile, read, home, env } = values;
+  const said = [profile, ...[read, home, env].flatMap((section) => Object.values(section))];
+  return said.every((value) => value === undefined) ? [] : [policyLayer(values, owner, placeOf)];
+}
+
+function policyLayer(
+  values: PolicyValues,
+  owner: PolicyLayer["owner"],
+  placeOf: (path: ConfigPath) => string,
+): PolicyLayer {
+  const linesAt = (given: readonly string[] | undefined, ...path: readonly string[]) =>
+    given?.map((value, index): PolicyLine => ({ value, from: placeOf(["run", ...path, index]) }));
+  const rules = (
+    given: { deny?: string[] | undefined; allow?: string[] | undefined },
+    key: string,
+  ): RulePair => {
+    const allow = linesAt(given.allow, key, "allow");
+    return { deny: linesAt(given.deny, key, "deny") ?? [], ...(allow !== undefined && { allow }) };
+  };
+  const { profile, read, home, env } = values;
+  const persist = linesAt(home.persist, "home", "persist");
+  const set = Object.entries(env.set ?? {}).map(([name, value]) => ({
+    ...{ name, value },
+    from: placeOf(["run", "env", "set", name]),
+  }));
+  return {
+    owner,
+    ...(profile !== undefined && { profiles: typeof profile === "string" ? [profile] : profile }),
+    read: rules(read, "read"),
+    ...(persist !== undefined && { persist }),
+    variables: { ...rules(env, "env"), set },
+  };
+}

@@ -1,0 +1,73 @@
+import * as z from "zod";
+import { PROFILE_NAMES } from "../../core/values/run-policy.ts";
+import { section } from "../schema-parts.ts";
+
+/** The section `run`: what commands inside plans may read, keep and know. */
+
+const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const VARIABLE_PATTERN = /^[A-Za-z0-9_*]+$/;
+
+const path = z
+  .string("must be text")
+  .min(1, "must be a path")
+  .refine((text) => !text.includes("\0"), "must not hold a NUL character")
+  .regex(/^(?:~$|~\/|\/)/, "must be a whole path, or begin with ~/");
+
+const variable = z
+  .string("must be text")
+  .regex(VARIABLE_PATTERN, "must be the name of a variable, with * for any letters");
+
+function lines<Item extends z.ZodType<string>>(item: Item, description: string, example: readonly string[]) {
+  return z
+    .array(item, "must be a list")
+    .refine((items) => new Set(items).size === items.length, "names something twice")
+    .optional()
+    .meta({ description, examples: [example] });
+}
+
+export function policySection() {
+  const profile = z.enum(PROFILE_NAMES);
+  return section({
+    profile: z
+      .union([profile, z.array(profile, "must be a list")])
+      .optional()
+      .meta({
+        description:
+          "Built-in policies that apply to every command, one or a list: claude, codex, gemini, opencode, goose, aider. Without this key, that of the program that is started, if there is one; [] for none.",
+        examples: ["claude"],
+      }),
+    read: section({
+      deny: lines(path, "Files and folders that commands can't read: they look empty, or are missing.", [
+        "~/.ssh",
+      ]),
+      allow: lines(path, "What commands can read in denied folders all the same.", ["~/.ssh/known_hosts"]),
+    }).describe("What commands can read outside of the plan."),
+    home: section({
+      persist: lines(path, "Folders of your home that commands change for good, at once.", ["~/.claude"]),
+    }).describe("What commands keep of your home. All else that they write there goes with the plan."),
+    env: section({
+      allow: lines(variable, "The variables that commands get, with * for any letters; default: all.", [
+        "*",
+        "GH_TOKEN",
+      ]),
+      deny: lines(variable, "Variables that commands do not get, with * for any letters.", ["AWS_*"]),
+      set: z
+        .record(
+          z.string().regex(VARIABLE_NAME, "must be the name of a variable"),
+          z.string("must be text: write it in quotes"),
+          "must be a map of names",
+        )
+        .optional()
+        .meta({ description: "Variables that commands get in any case.", examples: [{ IS_SANDBOX: "1" }] }),
+    }).describe("The environment of commands."),
+  }).describe(
+    "What commands inside plans may read, keep and know. A project's config takes away from what your own allows (~/.config/drydock/config.yaml), and never adds to it.",
+  );
+}
+
+/** The definition of the user's own config. */
+export function userConfigSchema() {
+  return z.strictObject({ run: policySection() }, "must be a map of keys and values");
+}
+
+export type PolicyValues = z.output<ReturnType<typeof policySection>>;

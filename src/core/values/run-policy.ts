@@ -1,0 +1,38 @@
+/**
+ * What commands inside plans may read, keep and know: the section `run` of the user's own config and of a
+ * project's. Each line knows where it stands, so that `run --explain` can name it.
+ */
+
+/** The agents whose profiles are built in. */
+export const PROFILE_NAMES = ["claude", "codex", "gemini", "opencode", "goose", "aider"] as const;
+export type ProfileName = (typeof PROFILE_NAMES)[number];
+
+/** One entry of a policy. */
+export interface PolicyLine {
+  readonly value: string;
+  /** "drydock.yaml:4:7" with its folder, or "the profile claude". */
+  readonly from: string;
+}
+
+/** A variable that a policy sets. Its value may be a secret: it is never shown. */
+export interface PolicyVariable extends PolicyLine {
+  readonly name: string;
+}
+
+/** What one file or profile says. An absent list says nothing; an empty one says "none". */
+export interface PolicyLayer {
+  /** Whose word it is. A project's can take away from what the user's allow, and add nothing. */
+  readonly owner: "user" | "project";
+  readonly profiles?: readonly ProfileName[];
+  readonly read: RulePair;
+  /** Folders of the home that commands change for good. */
+  readonly persist?: readonly PolicyLine[];
+  readonly variables: RulePair & { readonly set: readonly PolicyVariable[] };
+}
+
+/** Of all lines that match, the most specific counts; of two alike, `deny`. */
+export interface RulePair {
+  readonly deny: readonly PolicyLine[];
+  /** Absent: everything that no line denies. */
+  readonly allow?: readonly PolicyLine[];
+}

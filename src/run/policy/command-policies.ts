@@ -1,0 +1,79 @@
+import { dirname } from "node:path";
+import { displayPath } from "../../core/paths/byte-path.ts";
+import type { PlanRecord } from "../../core/plan.ts";
+import type { PolicyLayer, PolicyLine } from "../../core/values/run-policy.ts";
+import { homeOf } from "../../sandboxes/scratch/caches.ts";
+import { realPathOf } from "../../system/data/locations.ts";
+import { shortDigest } from "../../system/data/short-digest.ts";
+import { type ExecRequest, pathsOf } from "../exec.ts";
+import { makePersisted, type PolicyInForce, policyInForce } from "./policy-in-force.ts";
+import { profileOf } from "./profiles.ts";
+
+type Environment = { readonly [name: string]: string | undefined };
+
+/** The policy of one command. */
+export interface CommandPolicy extends PolicyInForce {
+  /** The environment that it leaves to the command. */
+  readonly environment: Environment;
+  /** Equal for policies that let a command see the same. */
+  readonly digest: string;
+}
+
+export interface PoliciesParts {
+  readonly layers: readonly PolicyLayer[];
+  readonly environment: Environment;
+  readonly stateDir: string;
+  /** Where the user's own config is, or would be. */
+  readonly userConfig: string | undefined;
+}
+
+type ProfiledCommand = Partial<Pick<ExecRequest, "command" | "profiles">>;
+
+/** The policies of commands in plans. */
+export class CommandPolicies {
+  readonly #parts: PoliciesParts;
+
+  constructor(parts: PoliciesParts) {
+    this.#parts = parts;
+  }
+
+  /** The policy for a command over these resources. */
+  look(resources: readonly string[], { command = [], profiles }: ProfiledCommand): CommandPolicy {
+    const { layers, environment, stateDir, userConfig } = this.#parts;
+    const config = userConfig === undefined ? [] : [dirname(userConfig)];
+    const own = [stateDir, ...config].map((path) => realPathOf(path) ?? path);
+    const automatic = profiles === "automatic" ? profileOf(command[0]) : undefined;
+    const policy = policyInForce({
+      ...{ layers, environment, resources, own },
+      ...(profiles !== undefined && profiles !== "automatic" && { profiles }),
+      ...(automatic !== undefined && { automatic }),
+    });
+    const { denied, readable, persisted } = policy;
+    const seen = [denied, readable, persisted].map((lines) => lines.map(({ path }) => path));
+    return {
+      ...policy,
+      environment: environmentLeft(environment, policy),
+      digest: shortDigest(Buffer.from(JSON.stringify(seen))),
+    };
+  }
+
+  /** The same for a command that starts now: what it keeps is there from now on. */
+  enter(plan: PlanRecord, command: ProfiledCommand): CommandPolicy {
+    const policy = this.look(pathsOf(plan), command);
+    makePersisted(policy, homeOf(this.#parts.environment));
+    return policy;
+  }
+}
+
+function environmentLeft(environment: Environment, { dropped, set }: PolicyInForce): Environment {
+  const names = new Set(dropped.map(({ value }) => value));
+  return {
+    ...Object.fromEntries(Object.entries(environment).filter(([name]) => !names.has(name))),
+    ...Object.fromEntries(set.map(({ name, value }) => [name, value])),
+  };
+}
+
+/** What to tell about a line of a project that asks for more than the user allows. */
+export function refusedSentence({ value, from }: PolicyLine): string {
+  return `${from} asks that commands keep ${displayPath(value)}; only your own config can allow that.`;
+}

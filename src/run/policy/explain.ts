@@ -1,0 +1,96 @@
+import type { Limits } from "../../core/values/limits.ts";
+import type { ProfileName } from "../../core/values/run-policy.ts";
+import { MountTable } from "../../system/mount/mount-table.ts";
+import { mayMountOnMachine } from "../../system/mount/privilege.ts";
+import type { ExecRequest } from "../exec.ts";
+import { hasMountsBelow } from "../view/host-mounts.ts";
+import { scratchLayers } from "../view/scratch.ts";
+import type { CommandPolicies, CommandPolicy } from "./command-policies.ts";
+import type { PathLine } from "./path-rules.ts";
+
+/** A command that is not run: what would it be allowed? */
+export interface ExplainRequest
+  extends Partial<Pick<ExecRequest, "command" | "profiles" | "strict" | "network" | "limits">> {
+  /** The paths of the resources that it would work on. */
+  readonly resources: readonly string[];
+}
+
+/** A path or a variable, and the line of a config, or the profile, that says so. */
+export interface ExplainedLine {
+  readonly path: string;
+  readonly from: string;
+}
+
+/** A variable, and what says so. Values are never told. */
+export interface ExplainedVariable {
+  readonly name: string;
+  readonly from: string;
+}
+
+/** What a command would be allowed: `drydock run --explain --json` prints it. */
+export interface RunExplanation {
+  readonly profiles: readonly ProfileName[];
+  /** What it writes here lands, or is thrown away, as the user decides. */
+  readonly resources: readonly string[];
+  /** What it writes here goes with the plan. */
+  readonly scratch: readonly string[];
+  /** What it writes here stays, at once. */
+  readonly kept: readonly ExplainedLine[];
+  /** What it can't read. */
+  readonly denied: readonly ExplainedLine[];
+  /** What it can read in these. */
+  readonly readable: readonly ExplainedLine[];
+  readonly variables: {
+    readonly dropped: readonly ExplainedVariable[];
+    readonly set: readonly ExplainedVariable[];
+  };
+  readonly network: "open" | "none";
+  /** Whether it can't reach daemons, and its temporary folders are private and empty. */
+  readonly strict: boolean;
+  readonly limits: Limits;
+  /** Lines of a project that ask for more than the user's own config allows. */
+  readonly refused: readonly ExplainedLine[];
+}
+
+/** Says what a command would be allowed. Runs nothing, and changes nothing. */
+export function explain(
+  policies: CommandPolicies,
+  { environment, limits }: { readonly environment: Environment; readonly limits: Limits },
+  request: ExplainRequest,
+): RunExplanation {
+  const { resources, strict = false, network = true } = request;
+  const policy = policies.look(resources, request);
+  return {
+    profiles: policy.profiles,
+    resources,
+    scratch: strict ? [] : scratchPaths(environment, resources, policy),
+    kept: policy.persisted.map(pathOf),
+    denied: policy.denied.map(pathOf),
+    readable: policy.readable.map(pathOf),
+    variables: {
+      dropped: policy.dropped.map(({ value, from }) => ({ name: value, from })),
+      set: policy.set.map(({ name, from }) => ({ name, from })),
+    },
+    network: network ? "open" : "none",
+    strict,
+    limits: { ...limits, ...request.limits },
+    refused: policy.refused.map(({ value, from }) => ({ path: value, from })),
+  };
+}
+
+type Environment = { readonly [name: string]: string | undefined };
+
+function pathOf({ path, from }: PathLine): ExplainedLine {
+  return { path, from };
+}
+
+function scratchPaths(
+  environment: Environment,
+  resources: readonly string[],
+  { denied }: CommandPolicy,
+): readonly string[] {
+  const table = MountTable.read();
+  const cannotCover = (at: string) => !mayMountOnMachine() && hasMountsBelow(table, at);
+  const hidden = denied.map(({ path }) => path);
+  return scratchLayers({ environment, folder: "", resources, hidden, cannotCover }).map(({ at }) => at);
+}

@@ -1,0 +1,154 @@
+import { ConfigError } from "../../core/errors/errors.ts";
+import { displayPath, isAtOrBelow } from "../../core/paths/byte-path.ts";
+import type {
+  PolicyLayer,
+  PolicyLine,
+  PolicyVariable,
+  ProfileName,
+  RulePair,
+} from "../../core/values/run-policy.ts";
+import { homeOf } from "../../sandboxes/scratch/caches.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { expanded, type PathLine, readablePaths } from "./path-rules.ts";
+import { profileLayer } from "./profiles.ts";
+import { deniedBy } from "./variable-rules.ts";
+
+type Environment = { readonly [name: string]: string | undefined };
+
+const POINTS = { make: failpoint("run.persist") };
+
+/** What a command may read, keep and know, put together from all that has a say. */
+export interface PolicyInForce {
+  readonly profiles: readonly ProfileName[];
+  readonly denied: readonly PathLine[];
+  /** What can be read in denied folders. */
+  readonly readable: readonly PathLine[];
+  readonly persisted: readonly PathLine[];
+  /** Variables of the environment that the command does not get. */
+  readonly dropped: readonly PolicyLine[];
+  readonly set: readonly PolicyVariable[];
+  /** Lines of a project that ask for more than the user's own config allows. They do not count. */
+  readonly refused: readonly PolicyLine[];
+}
+
+export interface PolicyRequest {
+  readonly layers: readonly PolicyLayer[];
+  /** Profiles that the user names for this command. */
+  readonly profiles?: readonly ProfileName[];
+  /** The profile of its program, if no profile is named. */
+  readonly automatic?: ProfileName;
+  readonly environment: Environment;
+  /** Paths that belong to the plan, where it has the say. */
+  readonly resources: readonly string[];
+  /** Folders of Drydock's own: no command may write to them. */
+  readonly own: readonly string[];
+}
+
+/** The policy of one command. */
+export function policyInForce(request: PolicyRequest): PolicyInForce {
+  const { environment } = request;
+  const home = homeOf(environment);
+  const named = ownedBy(request.layers, "user").findLast(({ profiles }) => profiles !== undefined)?.profiles;
+  const automatic = request.automatic === undefined ? [] : [request.automatic];
+  const profiles = request.profiles ?? named ?? automatic;
+  const project = ownedBy(request.layers, "project").flatMap((layer) => [
+    ...(layer.profiles ?? []).map((name) => withoutPersist(profileLayer(name, "project"))),
+    layer,
+  ]);
+  const user = [...profiles.map((name) => profileLayer(name, "user")), ...ownedBy(request.layers, "user")];
+  const sets = [user, project].filter((layers) => layers.length > 0);
+  const { kept, refused } = persistedLines(user, project);
+  return {
+    profiles: [...new Set([...profiles, ...project.flatMap((layer) => layer.profiles ?? [])])],
+    ...readablePaths(
+      sets.map((layers) => mergedRules(layers.map(({ read }) => read))),
+      home,
+    ),
+    persisted: kept.flatMap((line) => persistedPath(line, home, request)),
+    dropped: droppedVariables(
+      environment,
+      sets.map((layers) => mergedRules(layers.map(({ variables }) => variables))),
+    ),
+    set: [...project, ...user].flatMap(({ variables }) => variables.set),
+    refused,
+  };
+}
+
+function ownedBy(layers: readonly PolicyLayer[], owner: PolicyLayer["owner"]): readonly PolicyLayer[] {
+  return layers.filter((layer) => layer.owner === owner);
+}
+
+function withoutPersist({ persist: _, ...layer }: PolicyLayer): PolicyLayer {
+  return layer;
+}
+
+function mergedRules(rules: readonly RulePair[]): RulePair {
+  const allow = rules.filter((each) => each.allow !== undefined).flatMap((each) => each.allow ?? []);
+  const isListed = rules.some((each) => each.allow !== undefined);
+  return { deny: rules.flatMap(({ deny }) => deny), ...(isListed && { allow }) };
+}
+
+/** A project's list takes away from the user's; what it adds is refused. */
+function persistedLines(user: readonly PolicyLayer[], project: readonly PolicyLayer[]) {
+  const allowed = user.flatMap(({ persist = [] }) => persist);
+  const lists = project.flatMap(({ persist }) => (persist === undefined ? [] : [persist]));
+  const isIn = (line: PolicyLine, lines: readonly PolicyLine[]) =>
+    lines.some(({ value }) => value === line.value);
+  return {
+    kept: allowed.filter((line) => lists.every((list) => isIn(line, list))),
+    refused: lists.flat().filter((line) => !isIn(line, allowed)),
+  };
+}
+
+/** In a resource the plan has the say: what is written there lands with it. */
+function persistedPath(
+  line: PolicyLine,
+  home: string | undefined,
+  { resources, own }: PolicyRequest,
+): readonly PathLine[] {
+  const written = expanded(line.value, home);
+  if (written === undefined || home === undefined) return [];
+  const path = realPathOf(written) ?? written;
+  if (!isAtOrBelow(path, home) || path === home)
+    throw unfit(line, "is not in your home. What commands write elsewhere can land with a plan");
+  const drydocks = own.find((folder) => isAtOrBelow(folder, path) || isAtOrBelow(path, folder));
+  if (drydocks !== undefined)
+    throw unfit(line, `would give commands ${displayPath(drydocks)}, which is Drydock's own`);
+  if (resources.some((resource) => isAtOrBelow(path, resource) || isAtOrBelow(resource, path))) return [];
+  const kind = factsOfPath(path)?.kind;
+  if (kind !== undefined && kind !== "directory")
+    throw unfit(line, "is no folder. Programs replace single files, so they can't be shared while they run");
+  return [{ ...line, path }];
+}
+
+function unfit({ value, from }: PolicyLine, why: string): ConfigError {
+  const file = from.replace(/:\d+:\d+$/, "");
+  return new ConfigError(`${from}: run.home.persist: ${displayPath(value)} ${why}.`, {
+    file,
+    hint: "Name a folder of your home that programs keep their state in: ~/.claude",
+  });
+}
+
+function droppedVariables(environment: Environment, sets: readonly RulePair[]): readonly PolicyLine[] {
+  return Object.keys(environment).flatMap((name) => {
+    const line = sets.map((set) => deniedBy(name, set)).find((found) => found !== undefined);
+    return line === undefined ? [] : [{ value: name, from: line.from }];
+  });
+}
+
+/** Makes the folders that commands keep, so that there is something to keep: an agent's first login. */
+export function makePersisted({ persisted }: PolicyInForce, home: string | undefined): void {
+  for (const { path } of persisted)
+    if (home !== undefined && factsOfPath(path) === undefined) makeFolders(home, path.slice(home.length + 1));
+}
+
+function makeFolders(home: string, path: string): void {
+  let folder = Folder.open(home);
+  for (const name of path.split("/")) {
+    using parent = folder;
+    folder = parent.ensureFolder(POINTS.make, name);
+  }
+  folder.close();
+}

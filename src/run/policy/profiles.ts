@@ -1,0 +1,145 @@
+import type { PolicyLayer, PolicyLine, ProfileName } from "../../core/values/run-policy.ts";
+
+/**
+ * What is built in for each agent: it keeps its own state, its login included, and can't read credentials of
+ * other tools. docs/agents.md lists it.
+ */
+interface Profile {
+  /** The programs that it belongs to. */
+  readonly programs: readonly string[];
+  /** Where the agent keeps its state. */
+  readonly persist: readonly string[];
+  /** Variables that the agent itself logs in with. */
+  readonly keys: readonly string[];
+  readonly set?: { readonly [name: string]: string };
+}
+
+const PROFILES: { readonly [name in ProfileName]: Profile } = {
+  claude: {
+    programs: ["claude"],
+    persist: ["~/.claude"],
+    keys: ["ANTHROPIC_*", "CLAUDE_*"],
+    // As root it refuses to work unattended without the first; the second keeps its program as it is.
+    set: { IS_SANDBOX: "1", DISABLE_AUTOUPDATER: "1" },
+  },
+  codex: { programs: ["codex"], persist: ["~/.codex"], keys: ["OPENAI_*", "CODEX_*"] },
+  gemini: { programs: ["gemini"], persist: ["~/.gemini"], keys: ["GEMINI_*", "GOOGLE_API_KEY"] },
+  opencode: {
+    programs: ["opencode"],
+    persist: ["~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode"],
+    keys: ["OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*"],
+  },
+  goose: {
+    programs: ["goose"],
+    persist: ["~/.local/share/goose", "~/.local/state/goose", "~/.config/goose"],
+    keys: ["GOOSE_*", "ANTHROPIC_*", "OPENAI_*", "GOOGLE_API_KEY"],
+  },
+  aider: {
+    programs: ["aider"],
+    persist: ["~/.aider"],
+    keys: ["AIDER_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*"],
+  },
+};
+
+/** Files of the usual tools that open other systems, and records of what the user did. */
+const CREDENTIALS: readonly string[] = [
+  "~/.ssh",
+  "~/.gnupg",
+  "~/.password-store",
+  "~/.local/share/keyrings",
+  "~/.local/share/kwalletd",
+  "~/.netrc",
+  "~/.git-credentials",
+  "~/.config/git/credentials",
+  "~/.config/gh",
+  "~/.config/hub",
+  "~/.config/glab-cli",
+  "~/.npmrc",
+  "~/.yarnrc.yml",
+  "~/.pypirc",
+  "~/.gem/credentials",
+  "~/.cargo/credentials",
+  "~/.cargo/credentials.toml",
+  "~/.m2/settings.xml",
+  "~/.gradle/gradle.properties",
+  "~/.nuget/NuGet",
+  "~/.aws",
+  "~/.azure",
+  "~/.config/gcloud",
+  "~/.config/doctl",
+  "~/.config/hcloud",
+  "~/.oci",
+  "~/.kube",
+  "~/.docker",
+  "~/.config/containers/auth.json",
+  "~/.config/helm",
+  "~/.terraform.d",
+  "~/.terraformrc",
+  "~/.vault-token",
+  "~/.config/op",
+  "~/.config/rclone",
+  "~/.pgpass",
+  "~/.my.cnf",
+  "~/.mylogin.cnf",
+  "~/.mozilla",
+  "~/.config/google-chrome",
+  "~/.config/chromium",
+  "~/.config/BraveSoftware",
+  "~/.config/microsoft-edge",
+  "~/.config/Signal",
+  "~/.thunderbird",
+  "~/.bash_history",
+  "~/.zsh_history",
+  "~/.python_history",
+  "~/.psql_history",
+  "~/.mysql_history",
+  "~/.sqlite_history",
+];
+
+/** What git over ssh needs, and is no secret. */
+const NOT_SECRET: readonly string[] = ["~/.ssh/known_hosts", "~/.ssh/config"];
+
+/** Variables that open other systems. */
+const SECRET_VARIABLES: readonly string[] = [
+  "*_TOKEN",
+  "*_SECRET",
+  "*_SECRET_*",
+  "*_PASSWORD",
+  "*_PASSWD",
+  "*_PRIVATE_KEY",
+  "*_API_KEY",
+  "*_ACCESS_KEY",
+  "*_CREDENTIALS",
+  "AWS_*",
+  "AZURE_*",
+  "DATABASE_URL",
+  "DOCKER_AUTH_CONFIG",
+  "GPG_AGENT_INFO",
+  "KUBECONFIG",
+  "PGPASSWORD",
+  "SSH_AUTH_SOCK",
+];
+
+/** The profile of a program, by the name that the user types. */
+export function profileOf(program: string | undefined): ProfileName | undefined {
+  const found = Object.entries(PROFILES).find(([, { programs }]) => programs.includes(program ?? ""));
+  return found?.[0] as ProfileName | undefined;
+}
+
+/** What a profile says, as the word of `owner`. */
+export function profileLayer(name: ProfileName, owner: PolicyLayer["owner"]): PolicyLayer {
+  const { persist, keys, set = {} } = PROFILES[name];
+  const from = `the profile ${name}`;
+  const lines = (values: readonly string[]): readonly PolicyLine[] =>
+    values.map((value) => ({ value, from }));
+  return {
+    owner,
+    read: { deny: lines(CREDENTIALS), allow: lines(NOT_SECRET) },
+    persist: lines(persist),
+    variables: {
+      deny: lines(SECRET_VARIABLES),
+      allow: lines(["*", ...keys]),
+      set: Object.entries(set).map(([variable, value]) => ({ name: variable, value, from })),
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { ACTORS, type Actor, Stage } from "./stage.ts";
+import { WalledStage } from "./walled-stage.ts";
+
+const SECRET = "the-secret-of-the-user";
+
+/** A home with credentials, and a config of the user's own. */
+class Agent {
+  readonly stage: Stage;
+
+  constructor(stage: Stage, config = "") {
+    this.stage = stage;
+    stage.write("home/.ssh/id_ed25519", `${SECRET}\n`);
+    stage.write("home/.ssh/known_hosts", "host key\n");
+    stage.write("home/.config/gcloud/credentials.db", `${SECRET}\n`);
+    stage.write("home/.config/tool", "a setting\n");
+    stage.write("home/.netrc", `password ${SECRET}\n`);
+    if (config !== "") stage.write("home/.config/drydock/config.yaml", config);
+    symlinkSync(join(stage.home, ".ssh/id_ed25519"), join(stage.project, "link"));
+    stage.give();
+  }
+
+  run(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    return this.stage.drydock(["run", "--discard", ...args], { env: { HOME: this.stage.home, ...env } });
+  }
+
+  explain(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    const { stdout, stderr } = this.run(["--json", "--explain", ...args], env);
+    assert.notEqual(stdout, "", stderr);
+    return JSON.parse(stdout);
+  }
+}
+
+const WHERE: readonly (readonly [string, (actor: Actor) => Stage])[] = [
+  ["", (actor) => new Stage(actor)],
+  [", also where there are no namespaces", (actor) => new WalledStage(actor)],
+];
+
+const LOOK = `
+  cat ~/.ssh/id_ed25519 ~/.netrc ~/.config/gcloud/credentials.db link
+  cat "/proc/self/root$HOME/.netrc" "/proc/1/root$HOME/.ssh/id_ed25519" "/proc/self/cwd/../home/.netrc"
+  ln -s ~/.config other; cat other/gcloud/credentials.db; rm other
+  mv ~/.config ~/.moved; cat ~/.moved/gcloud/credentials.db
+  grep -rs ${SECRET} ~ . /proc/self/fd /proc/self/cwd/..
+  exit 0`;
+
+for (const actor of ACTORS) {
+  describe(`The policy of commands of ${actor}`, () => {
+    for (const [where, make] of WHERE) {
+      it(`[I3] keeps credentials from an agent by every name, also after an attempt to move them${where}`, () => {
+        using stage = make(actor);
+        const agent = new Agent(stage);
+        const open = agent.run(["--profile", "none", "--", "cat", `${stage.home}/.netrc`]);
+        assert.match(open.stdout, /password/, open.stderr);
+        const env = { HOME: stage.home };
+        const id = stage.drydock(["plan", "create", "-r", stage.project], { env }).stdout.trim();
+        for (const _ of [1, 2]) {
+          const exec = ["plan", "exec", id, "--profile", "claude", "--", "sh", "-c", `{ ${LOOK}\n} 2>&1`];
+          const { stdout, status, stderr } = stage.drydock(exec, { env });
+          assert.equal(status, 0, stderr);
+          assert.ok(!stdout.includes(SECRET), stdout);
+        }
+        const { stdout } = agent.run(["--profile", "claude", "--", "cat", `${stage.home}/.ssh/known_hosts`]);
+        assert.equal(stdout, "host key\n");
+      });
+
+      it(`[I1] keeps an agent's folder in the home, at once and for the next run${where}`, () => {
+        using stage = make(actor);
+        const agent = new Agent(stage);
+        const login = agent.run(["--profile", "claude", "--", "sh", "-c", "echo token > ~/.claude/login"]);
+        assert.equal(login.status, 0, login.stderr);
+        assert.doesNotMatch(login.stderr, /outside the plan/);
+        assert.equal(readFileSync(join(stage.home, ".claude/login"), "utf8"), "token\n");
+        const next = agent.run([
+          "--profile",
+          "claude",
+          "--",
+          "sh",
+          "-c",
+          "cat ~/.claude/login; echo x > ~/else",
+        ]);
+        assert.equal(next.stdout, "token\n", next.stderr);
+        assert.equal(existsSync(join(stage.home, "else")), false);
+      });
+    }
+
+    it("[I3] hides what it denies in a home that is the resource itself", () => {
+      using stage = new Stage(actor);
+      new Agent(stage);
+      const env = { HOME: stage.home };
+      const look = ["run", "--discard", "--profile", "claude", "--", "sh", "-c", `{ ${LOOK}\n} 2>&1`];
+      const { stdout, status, stderr } = stage.drydock(look, { env, cwd: stage.home });
+      assert.equal(status, 0, stderr);
+      assert.ok(!stdout.includes(SECRET), stdout);
+    });
+
+    it("[I6] lets a project's config narrow what the user's own allows, and never widen it", () => {
+      using stage = new Stage(actor);
+      const agent = new Agent(
+        stage,
+        `run:
+  read: { deny: [~/.ssh], allow: [~/.ssh/known_hosts] }
+  home: { persist: [~/.claude, ~/.tool] }
+  env: { deny: ["SECRET_*"] }
+`,
+      );
+      stage.write(
+        "project/drydock.yaml",
+        `run:
+  profile: codex
+  read: { deny: [~/.config/tool], allow: [~/.ssh, ~/.ssh/id_ed25519] }
+  home: { persist: [~/.tool, ~/.ssh] }
+  env: { allow: ["*", SECRET_KEY], deny: [OTHER] }
+`,
+      );
+      stage.give();
+      const env = { HOME: stage.home, SECRET_KEY: SECRET, OTHER: "1", DRYDOCK_CONFIG: "drydock.yaml" };
+      const look = `cat ~/.ssh/id_ed25519 ~/.ssh/known_hosts ~/.config/tool; env | grep -e SECRET -e OTHER
+        mkdir -p ~/.claude ~/.codex; echo 1 > ~/.claude/x; echo 1 > ~/.tool/x; echo 1 > ~/.codex/x`;
+      const { stdout, stderr } = agent.run(["--", "sh", "-c", look], env);
+      assert.equal(stdout, "host key\n", stderr);
+      assert.match(stderr, /drydock\.yaml:4:30 asks that commands keep ~\/\.ssh; only your own config/);
+      const there = (path: string) => existsSync(join(stage.home, path));
+      assert.deepEqual([".tool/x", ".claude/x", ".codex/x"].map(there), [true, false, false]);
+    });
+
+    it("[I14] explains what a probe inside then finds, and which line says so", () => {
+      using stage = new Stage(actor);
+      const agent = new Agent(stage, "run:\n  env: { deny: [TOKEN_*], set: { MODE: safe } }\n");
+      const env = { TOKEN_A: SECRET };
+      const told = agent.explain(["--", "claude"], env);
+      assert.deepEqual(told.profiles, ["claude"]);
+      assert.ok(!JSON.stringify(told).includes("safe"), "a value is told");
+      const from = { "the profile claude": 1, [`${stage.home}/.config/drydock/config.yaml:2:17`]: 1 };
+      for (const { from: line } of [...told.denied, ...told.kept, ...told.variables.dropped])
+        assert.ok(line in from, line);
+      const readable = new Set(told.readable.map(({ path }: { path: string }) => path));
+      assert.deepEqual([...readable], [join(stage.home, ".ssh/known_hosts")]);
+      const probe = `for path in ${told.denied.map(({ path }: { path: string }) => path).join(" ")}; do
+          test -e "$path" && find "$path" -type f; done
+        for path in ${[...told.kept.map(({ path }: { path: string }) => path), ...told.scratch, ...told.resources].join(" ")}; do
+          touch "$path/probe" && echo "$path"; done
+        echo "$TOKEN_A$MODE"`;
+      const found = agent.run(["--profile", "claude", "--", "sh", "-c", probe], env);
+      assert.deepEqual(
+        found.stdout.trim().split("\n"),
+        [
+          ...readable,
+          ...told.kept.map(({ path }: { path: string }) => path),
+          ...told.scratch,
+          ...told.resources,
+          "safe",
+        ],
+        found.stderr,
+      );
+      for (const { path } of told.kept) assert.ok(existsSync(join(path, "probe")), path);
+      const { stdout } = agent.run(["--explain", "--", "claude"], env);
+      assert.match(stdout, /Can't read\n {2}~\/\.ssh +the profile claude\n/);
+    });
+
+    it("refuses to keep what is Drydock's own, what is no folder, and what is not in the home", () => {
+      using stage = new Stage(actor);
+      const said = (persist: string) => {
+        stage.write("home/.config/drydock/config.yaml", `run: { home: { persist: ["${persist}"] } }\n`);
+        stage.give();
+        const { status, stderr } = stage.drydock(["run", "--", "true"], { env: { HOME: stage.home } });
+        assert.equal(status, 2, stderr);
+        return stderr;
+      };
+      stage.write("home/.file", "");
+      assert.match(
+        said("~/.config"),
+        /config\.yaml:1:\d+: run\.home\.persist: ~\/\.config would give commands/,
+      );
+      assert.match(said("~/.file"), /is no folder/);
+      assert.match(said("/usr"), /is not in your home/);
+    });
+  });
+}

@@ -32,6 +32,10 @@ const LAYERS = [
   ["system/state/", "system/state/ is what a state directory needs of the machine: it knows no record in it"],
   ["system/launch/", "system/launch/ runs in the launcher before a command: it loads as little as it can"],
   [
+    "system/launcher/",
+    "system/launcher/ starts a launcher and talks to it: what it launches is data, decided above it",
+  ],
+  [
     "system/walls/",
     "system/walls/ confines a command where it has no namespaces: it knows no plan, and what it may write it is told",
   ],

@@ -19,7 +19,7 @@ for (const actor of ACTORS) {
       assert.equal(variable, place);
       assert.ok(temporary.startsWith(`${stage.state}/runs/`), temporary);
       const said =
-        /^There are no namespaces here \(unshare: .*No space left.*Landlock.*It can read the rest/gm;
+        /^There are no namespaces here \(unshare: .*no space left.*Landlock.*It can read the rest/gim;
       assert.equal([...stderr.matchAll(said)].length, 1, stderr);
       assert.match(stderr, /wrote 2 files outside the plan; not landed: ~\/x, \/tmp 1/);
       assert.equal(stage.read("project/a.txt"), "one\ntwo\n");

@@ -23,6 +23,14 @@ for (const actor of ACTORS) {
         assert.equal(exec(SEARCH), "searched\n");
       });
     }
+
+    it("[X7] is not named by a process inside, and no argument of Drydock is", () => {
+      using stage = new Stage(actor);
+      const named = ["--state-dir", join(stage.path, "named-state"), "--discard", "--name", "named-plan"];
+      const look = "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep named-[sp]; echo looked";
+      const { stdout, stderr } = stage.drydock(["run", ...named, "--", "sh", "-c", look]);
+      assert.equal(stdout, "looked\n", stderr);
+    });
   });
 }
 

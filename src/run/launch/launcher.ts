@@ -4,9 +4,15 @@ import { closeFile } from "../../system/calls/handles.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { ControlGroup } from "../../system/groups/control-group.ts";
 import { FORKING_FLAGS } from "../../system/launch/forked-process.ts";
+import { canFork, ForkedLauncher } from "../../system/launcher/forked-launcher.ts";
+import {
+  type LauncherDescriptors,
+  LauncherProcess,
+  type StartReport,
+} from "../../system/launcher/launcher-process.ts";
+import { SpawnedLauncher } from "../../system/launcher/spawned-launcher.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
-import { LauncherProcess, type StartReport } from "../../system/process/launcher-process.ts";
-import { ownProgram } from "../../system/process/own-program.ts";
+import { type OwnProgram, ownProgram } from "../../system/process/own-program.ts";
 import type { CommandStreams, OuterTerminal, TerminalUse } from "../../system/terminal/command-streams.ts";
 import { HandedStreams } from "../../system/terminal/handed-streams.ts";
 import { END_SIGNAL } from "../../system/walls/keeper.ts";
@@ -164,21 +170,34 @@ export class CommandLauncher implements Disposable {
   #start(joins: number | undefined): Waiting {
     const { stdout, openStreams } = this.#kind;
     const streams = openStreams?.() ?? new HandedStreams(stdout === "stderr" ? 2 : 1);
-    const { file, args, environment } = ownProgram(import.meta.url, LOCATIONS);
+    const process = LauncherProcess.start(POINTS.start, streams.descriptors, (descriptors) => {
+      const program = ownProgram(import.meta.url, LOCATIONS);
+      const { privileged, network } = this.#kind;
+      if (joins === undefined && !this.#isWalled && canFork(program.main))
+        return new ForkedLauncher(program.main, descriptors, {
+          network: !network,
+          users: !privileged,
+        });
+      return this.#spawn(program, descriptors, joins);
+    });
+    streams.start();
+    if (this.#group !== undefined) this.#confine(process, this.#group);
+    return { process, streams };
+  }
+
+  #spawn(
+    { file, args, environment }: OwnProgram,
+    descriptors: LauncherDescriptors,
+    joins: number | undefined,
+  ): SpawnedLauncher {
     // Without privilege the launcher forks.
     const flags = this.#kind.privileged ? [] : FORKING_FLAGS;
     const [first = "", ...rest] = this.#isWalled
       ? [...kept(this.tools), file, ...args, KEEP]
       : [...entering(this.#kind, this.tools, joins), file, ...flags, ...args];
-    const process = LauncherProcess.start(POINTS.start, {
-      ...{ file: first, args: rest, streams: streams.descriptors },
-      ...(this.#isWalled && { endSignal: END_SIGNAL }),
-      // Messages that Drydock may show are in one language.
-      environment: { ...environment, LC_ALL: "C" },
-    });
-    streams.start();
-    if (this.#group !== undefined) this.#confine(process, this.#group);
-    return { process, streams };
+    // Messages that Drydock may show are in one language.
+    const program = { file: first, args: rest, environment: { ...environment, LC_ALL: "C" } };
+    return new SpawnedLauncher(program, descriptors, this.#isWalled ? END_SIGNAL : "SIGKILL");
   }
 
   /** Waits until the launcher is up: what Node needs to start does not count, and may exceed the limit. */

@@ -280,6 +280,15 @@ export function umountBlocking(path: Buffer, flags: number, label: string): Prom
   return umountCall(label, path, flags);
 }
 
+const waitCall = lazyBlocking("int waitpid(int pid, void *status, int options)", "waitpid");
+
+/** Waits for a child of ours that Node does not know. Resolves to its status, as in waitpid(2). */
+export async function waitForChild(pid: number): Promise<number> {
+  const status = Buffer.alloc(4);
+  await waitCall(`process ${pid}`, pid, status, 0);
+  return status.readInt32LE(0);
+}
+
 /** The bytes of a path or word, NUL-terminated for C. */
 export function cString(text: string): Buffer {
   return Buffer.concat([bytesFromPath(text), Buffer.of(0)]);

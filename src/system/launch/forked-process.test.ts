@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { FORKING_FLAGS } from "./forked-process.ts";
 
@@ -35,6 +36,11 @@ describe("A forked process", () => {
     const args = [...FORKING_FLAGS, "--conditions=drydock-source", "--input-type=module", "-e", FORKS];
     const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
     assert.equal(stdout, "10\n", stderr);
+  });
+
+  it("can be made by the commands that start one", () => {
+    const start = readFileSync(new URL("../../../bin/drydock", import.meta.url), "utf8");
+    assert.ok(start.includes(`"${FORKING_FLAGS.join(" ")}"`));
   });
 
   it("is given up if it does not come up", () => {

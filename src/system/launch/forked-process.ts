@@ -7,10 +7,16 @@ import { launchCalls } from "./calls.ts";
  * A copy of this process, which goes on in JavaScript without an event loop. It costs a millisecond and
  * shares our memory, where a second Node would take 40 of each.
  *
- * It needs a V8 without threads (`--single-threaded`), because a copy has only the thread that made it. V8
+ * It needs a V8 that neither compiles nor collects in threads, because a copy has only the thread that made
+ * it. (`--single-threaded` says that too, but with it V8 refuses the compiled code of Node's own modules.) V8
  * keeps its heap out of copies; that is taken back first.
  */
-export const FORKING_FLAGS: readonly string[] = ["--single-threaded", "--disable-sigusr1"];
+export const FORKING_FLAGS: readonly string[] = [
+  "--single-threaded-gc",
+  "--no-concurrent-recompilation",
+  "--no-concurrent-sparkplug",
+  "--disable-sigusr1",
+];
 
 const forking = lazyCalls({
   madvise: "int madvise(uint64_t address, uint64_t size, int advice)",
@@ -62,11 +68,17 @@ export function fork(
   return undefined;
 }
 
-/** Nothing may be allocated between the two calls, so they stand alone. */
-function forkWithHeap(): number {
-  const { madvise, fork: call } = forking;
-  madvise(LOWEST_ADDRESS, HIGHEST_ADDRESS - LOWEST_ADDRESS, MADV_DOFORK);
+/** Forks by `call`. Nothing may be allocated between the two calls, so they stand alone. */
+export function forkWithHeap(call: () => number = () => forking.fork()): number {
+  bindAll(forking);
+  forking.madvise(LOWEST_ADDRESS, HIGHEST_ADDRESS - LOWEST_ADDRESS, MADV_DOFORK);
   return call();
+}
+
+/** Ends a copy, without all that Node does at an exit. */
+export function leaveCopy(code: number): never {
+  forking.exit(code);
+  throw new Error("_exit returned");
 }
 
 /** The life of the copy. It never returns to its caller, and leaves out all that Node does at an exit. */
@@ -89,9 +101,8 @@ function liveAsCopy(
     launchCalls.closeRange(socket, socket, 0);
     if (descriptor >= 0) work(descriptor);
   } finally {
-    forking.exit(0);
+    leaveCopy(0);
   }
-  throw new Error("_exit returned");
 }
 
 /** Whether the copy comes up in time. We read its word, or closing our side would reset the connection. */

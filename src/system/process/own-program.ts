@@ -12,6 +12,8 @@ export interface ProgramLocation {
 
 /** How to start a program of Drydock. */
 export interface OwnProgram {
+  /** Its first module. */
+  readonly main: string;
   readonly file: string;
   readonly args: readonly string[];
   /**
@@ -30,9 +32,11 @@ export function ownProgram(from: string, locations: readonly ProgramLocation[]):
   const pathOf = (path: string) => fileURLToPath(new URL(path, from));
   const found = locations.find(({ program }) => isThere(pathOf(program)));
   if (found === undefined) throw new Error(`${locations[0]?.program} is missing from this installation.`);
+  const main = pathOf(found.program);
   return {
+    main,
     file: process.execPath,
-    args: ["--disable-warning=ExperimentalWarning", pathOf(found.program)],
+    args: ["--disable-warning=ExperimentalWarning", main],
     environment: { NODE_COMPILE_CACHE: pathOf(found.compiled) },
   };
 }

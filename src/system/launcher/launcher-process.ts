@@ -1,18 +1,34 @@
-import type { ChildProcess } from "node:child_process";
 import { closeSync } from "node:fs";
-import { constants } from "node:os";
-import type { Duplex, Readable } from "node:stream";
 import { failedWith } from "../calls/errno.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
-import { socketPair, takeDescriptor } from "./passed-descriptor.ts";
-import { childrenOf, commandOf, SUPERVISOR_NAME } from "./processes.ts";
-import { type Program, startProcess } from "./start-process.ts";
+import { socketPair, takeDescriptor } from "../process/passed-descriptor.ts";
+import { childrenOf, commandOf, SUPERVISOR_NAME } from "../process/processes.ts";
 
-export interface LauncherOptions extends Program {
-  /** The command's descriptors 0, 1 and 2. */
+/** What a launcher is started with: descriptors 0, 1 and 2 of the command, and a socket to us. */
+export interface LauncherDescriptors {
   readonly streams: readonly [number, number, number];
-  /** The signal that ends the command with everything it started. Default: SIGKILL. */
-  readonly endSignal?: NodeJS.Signals;
+  readonly passing: number;
+}
+
+/** A launcher as a process, however it was started: spawned-launcher.ts and forked-launcher.ts. */
+export interface LauncherChild {
+  /** The first process of its namespaces, once it is there. */
+  readonly first: number | undefined;
+  /** The ancestors of all processes of the command. */
+  readonly origins: readonly number[];
+  /** The exit code; 128 plus the number of the signal that ended it. */
+  readonly ended: Promise<number>;
+  /** Sends text to its control socket. */
+  write(text: string): void;
+  /**
+   * Calls `hear` with the text that comes from its control socket. Resolves when no report can come any more,
+   * with what it and the programs that start it complained of.
+   */
+  listen(hear: (text: string) => void): Promise<string>;
+  /** Ends it with everything that it started. */
+  kill(): void;
+  /** Closes our side of its control socket. */
+  close(): void;
 }
 
 /** What the launcher reported: the command is up, or an error. */
@@ -41,10 +57,9 @@ const LOOK_AGAIN_MS = 10;
 const LIMIT_MS = 60_000;
 
 /**
- * A process that waits to become a command in its own namespaces. It is the parent of the first process
- * there, whose first child is the command, or a supervisor (run/rename-supervisor/) and then the command.
- * run/launch/launch-spec.ts describes its descriptors. Until the command starts, its standard error is a pipe
- * to us.
+ * A process that waits to become a command in its own namespaces: the first process there, whose first child
+ * is the command, or a supervisor (run/rename-supervisor/) and then the command.
+ * run/launch/launch-spec.ts describes its descriptors.
  */
 export class LauncherProcess {
   /** The exit code; 128 plus the number of the signal that ended it. */
@@ -57,19 +72,17 @@ export class LauncherProcess {
   readonly waiting: Promise<void>;
   #isWaiting: () => void = () => undefined;
   #hasWaited = false;
+  #hasEnded = false;
   readonly #weaker: string[] = [];
-  readonly #endSignal: NodeJS.Signals;
-  readonly #child: ChildProcess;
+  readonly #child: LauncherChild;
   readonly #passing: number;
   readonly #report: Promise<StartReport>;
 
-  private constructor(child: ChildProcess, passing: number, endSignal: NodeJS.Signals) {
+  private constructor(child: LauncherChild, passing: number) {
     this.#child = child;
-    this.#endSignal = endSignal;
     this.#passing = passing;
-    this.ended = new Promise((resolve, reject) => {
-      child.once("error", reject);
-      child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? "SIGKILL"]));
+    this.ended = child.ended.finally(() => {
+      this.#hasEnded = true;
     });
     this.waiting = new Promise((resolve) => {
       this.#isWaiting = resolve;
@@ -79,29 +92,24 @@ export class LauncherProcess {
     void Promise.allSettled([this.#report, this.ended]);
   }
 
-  static start(point: Failpoint, options: LauncherOptions): LauncherProcess {
-    const { streams, endSignal = "SIGKILL", ...program } = options;
+  /** `start` starts the process with these descriptors. */
+  static start(
+    point: Failpoint,
+    streams: LauncherDescriptors["streams"],
+    start: (descriptors: LauncherDescriptors) => LauncherChild,
+  ): LauncherProcess {
     passFailpoint(point);
     const [ours, theirs] = socketPair();
     try {
-      const child = startProcess(program, [streams[0], streams[1], "pipe", "pipe", streams[2], theirs]);
-      return new LauncherProcess(child, ours, endSignal);
+      return new LauncherProcess(start({ streams, passing: theirs }), ours);
     } finally {
       closeSync(theirs);
     }
   }
 
-  get #hasEnded(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
-  }
-
-  get #control(): Duplex {
-    return this.#child.stdio[3] as Duplex;
-  }
-
   /** Sends the specification, and waits for the report. */
   async launch(specification: string): Promise<StartReport> {
-    this.#control.write(`${specification}\n`);
+    this.#child.write(`${specification}\n`);
     // A file system of the host that does not answer must not block us for ever.
     const clock = setTimeout(() => this.kill(), LIMIT_MS);
     try {
@@ -118,19 +126,18 @@ export class LauncherProcess {
 
   /** The pid of the first process of the namespaces; other commands join them through it. */
   get first(): number | undefined {
-    return this.#child.pid === undefined ? undefined : childrenOf(this.#child.pid)[0];
+    return this.#child.first;
   }
 
-  /** The ancestors of all processes of the command, the parent first. */
+  /** The ancestors of all processes of the command. */
   get origins(): readonly number[] {
     // After its end, another process may have its number.
-    if (this.#hasEnded) return [];
-    return [this.#child.pid, this.first].filter((pid) => pid !== undefined);
+    return this.#hasEnded ? [] : this.#child.origins;
   }
 
   /** Kills the command with everything it started, or the launcher that still waits. */
   kill(): void {
-    this.#child.kill(this.#endSignal);
+    this.#child.kill();
   }
 
   /** Sends a signal to the command, as soon as there is one. Does nothing after its end. */
@@ -145,29 +152,22 @@ export class LauncherProcess {
   /** Closes the remaining descriptors after the end. */
   close(): void {
     closeSync(this.#passing);
-    this.#control.destroy();
+    this.#child.close();
   }
 
-  #listen(): Promise<StartReport> {
-    const complaints = this.#child.stderr as Readable;
-    let said = "";
-    complaints.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-    });
-    return new Promise((resolve, reject) => {
-      this.#control.setEncoding("utf8");
-      let rest = "";
-      this.#control.on("data", (text: string) => {
+  async #listen(): Promise<StartReport> {
+    let rest = "";
+    return await new Promise((resolve, reject) => {
+      const heard = this.#child.listen((text) => {
         const lines = `${rest}${text}`.split("\n");
         rest = lines.pop() ?? "";
         for (const line of lines) this.#hear(line, resolve);
       });
-      complaints.once("close", () => {
+      heard.then((said) => {
         this.#isWaiting();
         const why = said.trim() || "its launcher was ended";
         resolve({ ready: false, said: why, noNamespaces: !this.#hasWaited && PROGRAMS.test(said) });
-      });
-      this.#control.on("error", (thrown) => (isGone(thrown) ? undefined : reject(thrown)));
+      }, reject);
     });
   }
 
@@ -187,13 +187,8 @@ export class LauncherProcess {
   }
 
   #pause(why: "stopped" | "keyboard"): void {
-    void this.onWaiting(why).then(() => this.#control.write("continue\n"));
+    void this.onWaiting(why).then(() => this.#child.write("continue\n"));
   }
-}
-
-/** Whether the launcher ended; it says why on its standard error. */
-function isGone(thrown: unknown): boolean {
-  return failedWith(thrown, "EPIPE", "ECONNRESET");
 }
 
 /** False if the process is gone. */

@@ -1,0 +1,256 @@
+import { closeSync, read, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { createRequire } from "node:module";
+import { messageOf } from "../../core/errors/errors.ts";
+import { unlessFailed } from "../calls/errno.ts";
+import { bindAll, calls, check, cString, lazyCalls, waitForChild } from "../calls/native.ts";
+import { launchCalls } from "../launch/calls.ts";
+import { FORKING_FLAGS, forkWithHeap, leaveCopy } from "../launch/forked-process.ts";
+import { readIfThere } from "../process/processes.ts";
+import type { LauncherChild, LauncherDescriptors } from "./launcher-process.ts";
+
+/**
+ * A launcher that is a copy of this process, made while it has hardly begun: a second Node would start for 40
+ * milliseconds of processor time, and the programs that make its namespaces for some more.
+ *
+ * 1. We fork a first copy. It leads its own session, has only a launcher's descriptors, and dies with us.
+ * 2. It makes the namespaces, and in them a second copy as a child of ours (CLONE_PARENT), so that only we
+ *    wait for it. It tells us the pid and ends.
+ * 3. The second copy dies with us too, runs the launcher's program, and so becomes the command.
+ *
+ * A copy runs JavaScript without an event loop, and ends by _exit. Nothing of a plan is in its memory: the
+ * state directory has not been opened yet.
+ */
+const copying = lazyCalls({
+  socketpair: "int socketpair(int family, int type, int protocol, void *pair)",
+  shutdown: "int shutdown(int fd, int how)",
+  clone: "long syscall(long number, uint64_t flags, uint64_t stack, uint64_t a, uint64_t b, uint64_t c)",
+  signalMask: "int pthread_sigmask(int how, const void *set, void *old)",
+});
+const AF_UNIX = 1;
+const SOCK_STREAM_CLOEXEC = 1 | 0o2000000;
+const SHUT_RDWR = 2;
+const SYS_CLONE = process.arch === "arm64" ? 220 : 56;
+const CLONE_PARENT = 0x8000;
+const CLONE_NEWIPC = 0x0800_0000;
+const CLONE_NEWUSER = 0x1000_0000;
+const CLONE_NEWPID = 0x2000_0000;
+const CLONE_NEWNET = 0x4000_0000;
+const SIG_SETMASK = 2;
+const SIGNAL_SET_BYTES = 128;
+const SIG_DFL = 0;
+const SIGKILL = 9;
+const SIGCHLD = 17;
+const SIGSTOP = 19;
+const LAST_SIGNAL = 31;
+const PR_SET_PDEATHSIG = 1;
+const F_DUPFD_CLOEXEC = 1030;
+const O_RDWR = 2;
+/** Above every descriptor that a launcher has. */
+const ASIDE = 64;
+const CLOSE_ALL = 0xffff_ffff;
+const CONTROL = 3;
+const CHUNK_BYTES = 4096;
+const PID_LINE = /^pid (\d+)\n/;
+/** The threads of a Node with FORKING_FLAGS; none holds a lock that a copy needs. */
+const OWN_THREADS = /^(?:node|MainThread|V8Worker|DelayedTaskSche|libuv-worker)$/;
+
+/** The namespaces that a command has in every case, and these. */
+export interface Namespaces {
+  readonly network: boolean;
+  /** Without privilege, a user namespace gives the right to make the others. */
+  readonly users: boolean;
+}
+
+/**
+ * Whether a copy of this process can run a program: not from source, not beside threads of others, and not if
+ * the kernel forgets our children, because our parent ignored theirs.
+ */
+export function canFork(program: string): boolean {
+  const hasFlags = FORKING_FLAGS.every((flag) => process.execArgv.includes(flag));
+  return program.endsWith(".cjs") && hasFlags && hasOwnThreads() && hearsOfChildren();
+}
+
+export class ForkedLauncher implements LauncherChild {
+  readonly ended: Promise<number>;
+  #end: (code: Promise<number>) => void = () => undefined;
+  readonly #control: number;
+  readonly #copy: number;
+  #first: number | undefined;
+  #hasEnded = false;
+
+  constructor(program: string, descriptors: LauncherDescriptors, namespaces: Namespaces) {
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    const pair = Buffer.alloc(8);
+    bindAll(copying);
+    bindAll(launchCalls);
+    check(copying.socketpair(AF_UNIX, SOCK_STREAM_CLOEXEC, 0, pair), "socketpair", "the launcher");
+    const [ours, theirs] = [pair.readInt32LE(0), pair.readInt32LE(4)];
+    const wanted = { ...descriptors, control: theirs };
+    this.#control = ours;
+    this.#copy = withoutSignals(
+      () => forkWithHeap(),
+      (mask) => liveAsCopy(program, wanted, namespaces, mask),
+    );
+    closeSync(theirs);
+  }
+
+  get first(): number | undefined {
+    return this.#first;
+  }
+
+  get origins(): readonly number[] {
+    return this.#first === undefined ? [] : [this.#first];
+  }
+
+  write(text: string): void {
+    const bytes = Buffer.from(text);
+    // A launcher that has ended says why, or its end does.
+    unlessFailed(["EPIPE", "ECONNRESET"], () => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#control, bytes, at);
+    });
+  }
+
+  /** Reads in a thread: sockets of Node take longer to load than the launcher to start. */
+  listen(hear: (text: string) => void): Promise<string> {
+    const bytes = Buffer.alloc(CHUNK_BYTES);
+    return new Promise((resolve, reject) => {
+      const next = (): void => {
+        read(this.#control, bytes, 0, CHUNK_BYTES, null, (error, length) => {
+          if (error !== null) reject(error);
+          else if (length === 0) resolve(this.#ends());
+          else {
+            hear(this.#withoutPid(bytes.toString("utf8", 0, length)));
+            next();
+          }
+        });
+      };
+      next();
+    });
+  }
+
+  kill(): void {
+    if (this.#hasEnded) return;
+    for (const pid of this.#first === undefined ? [this.#copy] : [this.#first])
+      unlessFailed(["ESRCH"], () => process.kill(pid, "SIGKILL"));
+    this.close();
+  }
+
+  /** Ends the reading thread too, and a launcher that still waits. */
+  close(): void {
+    if (!this.#hasEnded) copying.shutdown(this.#control, SHUT_RDWR);
+  }
+
+  /** The first copy tells the pid of the second before anything else. */
+  #withoutPid(text: string): string {
+    const [line = "", pid] = this.#first === undefined ? (PID_LINE.exec(text) ?? []) : [];
+    if (pid !== undefined) {
+      this.#first = Number(pid);
+      // It has told us and ends, so that we need not wait for it here.
+      void waitForChild(this.#copy);
+    }
+    return text.slice(line.length);
+  }
+
+  /** Every process that had the other side of the control socket has ended, or is about to. */
+  #ends(): string {
+    this.#end(
+      waitForChild(this.#first ?? this.#copy).then((status) => {
+        this.#hasEnded = true;
+        closeSync(this.#control);
+        const signal = status & 0x7f;
+        return signal === 0 ? (status >> 8) & 0xff : 128 + signal;
+      }),
+    );
+    return "";
+  }
+}
+
+function hasOwnThreads(): boolean {
+  return readdirSync("/proc/self/task").every((thread) => {
+    const name = readIfThere(`/proc/self/task/${thread}/comm`);
+    return name === undefined || OWN_THREADS.test(name.trim());
+  });
+}
+
+function hearsOfChildren(): boolean {
+  const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1"))?.[1] ?? "0";
+  return ((BigInt(`0x${ignored}`) >> BigInt(SIGCHLD - 1)) & 1n) === 0n;
+}
+
+/** Forks while no signal can come: a copy shares the pipe by which Node hears of signals. */
+function withoutSignals(fork: () => number, live: (mask: Buffer) => never): number {
+  const all = Buffer.alloc(SIGNAL_SET_BYTES, 0xff);
+  const mask = Buffer.alloc(SIGNAL_SET_BYTES);
+  copying.signalMask(SIG_SETMASK, all, mask);
+  const pid = fork();
+  if (pid === 0) live(mask);
+  copying.signalMask(SIG_SETMASK, mask, null);
+  return check(pid, "fork", "the launcher");
+}
+
+/** The life of both copies. */
+function liveAsCopy(
+  program: string,
+  { streams: [input, output, errors], control, passing }: LauncherDescriptors & { readonly control: number },
+  namespaces: Namespaces,
+  mask: Buffer,
+): never {
+  try {
+    for (let signal = 1; signal <= LAST_SIGNAL; signal += 1)
+      if (signal !== SIGKILL && signal !== SIGSTOP) launchCalls.signal(signal, SIG_DFL);
+    copying.signalMask(SIG_SETMASK, mask, null);
+    launchCalls.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    const complaints = launchCalls.open(cString("/dev/null"), O_RDWR, 0);
+    haveOnly([input, output, complaints, control, errors, passing]);
+    check(launchCalls.setsid(), "setsid", "the launcher");
+    check(launchCalls.chdir(cString("/")), "chdir", "/");
+    makeNamespaces(namespaces);
+    const pid = check(forkWithHeap(cloneBeside), "clone", "the launcher");
+    if (pid > 0) {
+      writeSync(CONTROL, `pid ${pid}\n`);
+      leaveCopy(0);
+    }
+    launchCalls.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  } catch (thrown) {
+    writeSync(CONTROL, `denied ${JSON.stringify(`unshare: ${messageOf(thrown)}`)}\n`);
+    leaveCopy(1);
+  }
+  try {
+    // Our arguments are not the launcher's, and a supervisor would show them to the command.
+    process.argv.length = 1;
+    process.title = "drydock-launcher";
+    createRequire(import.meta.url)(program);
+  } catch (thrown) {
+    writeSync(CONTROL, `failed ${JSON.stringify(messageOf(thrown))}\n`);
+    leaveCopy(1);
+  }
+  leaveCopy(Number(process.exitCode ?? 0));
+}
+
+/** Like fork(2), but the new process is a child of our parent. */
+function cloneBeside(): number {
+  return copying.clone(SYS_CLONE, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+}
+
+/** Makes these the descriptors from 0 on, and closes all others. */
+function haveOnly(wanted: readonly number[]): void {
+  const aside = wanted.map((fd) => check(calls.fcntl(fd, F_DUPFD_CLOEXEC, ASIDE), "fcntl", "a descriptor"));
+  aside.forEach((fd, at) => {
+    check(launchCalls.dup2(fd, at), "dup2", "a descriptor");
+  });
+  check(launchCalls.closeRange(wanted.length, CLOSE_ALL, 0), "close_range", "descriptors");
+}
+
+/** In a user namespace we are root, so that we may make the others and enter them again. */
+function makeNamespaces({ network, users }: Namespaces): void {
+  const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
+  const own = CLONE_NEWPID | CLONE_NEWIPC | (network ? CLONE_NEWNET : 0) | (users ? CLONE_NEWUSER : 0);
+  check(launchCalls.unshare(own), "unshare", "new namespaces");
+  if (!users) return;
+  // The kernel takes the map of groups only from a process that can't change its groups any more.
+  writeFileSync("/proc/self/setgroups", "deny");
+  writeFileSync("/proc/self/uid_map", `0 ${uid} 1`);
+  writeFileSync("/proc/self/gid_map", `0 ${gid} 1`);
+}

@@ -34,6 +34,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/plans/{plan}/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everything that a plan has on this machine and on servers, with its size */
+        get: operations["listPlaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plans/{plan}/resources": {
         parameters: {
             query?: never;
@@ -223,6 +240,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a plan, run a command inside, and land, keep or throw away what it changed */
+        post: operations["run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plans/{plan}/exec": {
         parameters: {
             query?: never;
@@ -317,6 +351,23 @@ export interface paths {
         };
         /** A page of what would change, with the digest of all of it */
         get: operations["diffPlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What would change by folders, in a few entries however much it is */
+        get: operations["summarizeDiff"];
         put?: never;
         post?: never;
         delete?: never;
@@ -838,6 +889,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/strategies/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run the conformance suite on a strategy */
+        post: operations["checkStrategy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/trust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Record that the user trusts a config as it is now; servers and commands that start later use it */
+        post: operations["trustConfig"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/resource-types": {
         parameters: {
             query?: never;
@@ -989,13 +1074,9 @@ export interface components {
             mtime: string;
             target?: string;
         };
-        CapturedExec: {
+        Run: {
             planId: string;
             exitCode: number;
-            signal?: string;
-            durationMs: number;
-            /** @constant */
-            aborted?: true;
             limit?: string;
             scratch: {
                 files: number;
@@ -1014,41 +1095,11 @@ export interface components {
                 stdout: boolean;
                 stderr: boolean;
             };
-        };
-        Exec: {
-            planId: string;
-            exitCode: number;
-            signal?: string;
-            durationMs: number;
-            /** @constant */
-            aborted?: true;
-            limit?: string;
-            scratch: {
-                files: number;
-                places: {
-                    path: string;
-                    files: number;
-                    removed: number;
-                    bytes: number;
-                    /** @constant */
-                    cache?: true;
-                }[];
-            };
-        };
-        Problem: {
-            /** @description A name of the kind of problem, by its code. */
-            type: string;
-            title: string;
-            status: number;
-            /** @description What is wrong, in a sentence. */
-            detail: string;
-            /** @description For programs: docs/library.md and docs/api.md have all of them. */
-            code: string;
-            /** @description What to do about it. */
-            hint: string;
-            details?: {
-                [key: string]: unknown;
-            };
+            /** @enum {string} */
+            outcome: "applied" | "kept" | "discarded" | "unchanged";
+            diff?: components["schemas"]["Diff"];
+            apply?: components["schemas"]["Landing"];
+            stays?: string[];
         };
         Diff: {
             planId: string;
@@ -1128,6 +1179,130 @@ export interface components {
             insertions?: number;
             deletions?: number;
             resource: string;
+        };
+        Landing: {
+            planId: string;
+            /** @enum {string} */
+            state: "creating" | "open" | "adding" | "restoring" | "updating" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            message?: string;
+            participants: {
+                resource: string;
+                strategy: string;
+                /** @enum {string} */
+                outcome: "committed" | "unchanged";
+                changes: number;
+            }[];
+            attention: {
+                resource: string;
+                path: string;
+                message: string;
+                keptAt?: string;
+            }[];
+            warnings: string[];
+        };
+        CapturedExec: {
+            planId: string;
+            exitCode: number;
+            signal?: string;
+            durationMs: number;
+            /** @constant */
+            aborted?: true;
+            limit?: string;
+            scratch: {
+                files: number;
+                places: {
+                    path: string;
+                    files: number;
+                    removed: number;
+                    bytes: number;
+                    /** @constant */
+                    cache?: true;
+                }[];
+            };
+            stdout: string;
+            stderr: string;
+            truncated: {
+                stdout: boolean;
+                stderr: boolean;
+            };
+        };
+        Exec: {
+            planId: string;
+            exitCode: number;
+            signal?: string;
+            durationMs: number;
+            /** @constant */
+            aborted?: true;
+            limit?: string;
+            scratch: {
+                files: number;
+                places: {
+                    path: string;
+                    files: number;
+                    removed: number;
+                    bytes: number;
+                    /** @constant */
+                    cache?: true;
+                }[];
+            };
+        };
+        Problem: {
+            /** @description A name of the kind of problem, by its code. */
+            type: string;
+            title: string;
+            status: number;
+            /** @description What is wrong, in a sentence. */
+            detail: string;
+            /** @description For programs: docs/library.md and docs/api.md have all of them. */
+            code: string;
+            /** @description What to do about it. */
+            hint: string;
+            details?: {
+                [key: string]: unknown;
+            };
+        };
+        Summary: {
+            planId: string;
+            digest: string;
+            stats: {
+                added: number;
+                modified: number;
+                deleted: number;
+                renamed?: number;
+                insertions: number;
+                deletions: number;
+            };
+            selfRunning: {
+                resource: string;
+                path: string;
+                /** @enum {string} */
+                operation: "added" | "modified" | "deleted" | "typechanged";
+                tool: string;
+                why: string;
+                needsWord: boolean;
+            }[];
+            /** @description For an applied plan: these changes have landed. */
+            landed?: {
+                at: string;
+                unlisted: {
+                    resource: string;
+                    changes: number;
+                }[];
+            };
+            folders: {
+                added: number;
+                modified: number;
+                deleted: number;
+                insertions: number;
+                deletions: number;
+                resource: string;
+                path: string;
+                kinds: {
+                    [key: string]: number;
+                };
+                warnings?: number;
+                unlisted?: number;
+            }[];
         };
         Scratch: {
             planId: string;
@@ -1353,26 +1528,6 @@ export interface components {
             /** @description How many bytes the value has, if not all are shown. */
             size?: number;
         };
-        Landing: {
-            planId: string;
-            /** @enum {string} */
-            state: "creating" | "open" | "adding" | "restoring" | "updating" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
-            message?: string;
-            participants: {
-                resource: string;
-                strategy: string;
-                /** @enum {string} */
-                outcome: "committed" | "unchanged";
-                changes: number;
-            }[];
-            attention: {
-                resource: string;
-                path: string;
-                message: string;
-                keptAt?: string;
-            }[];
-            warnings: string[];
-        };
         Update: {
             planId: string;
             merged: {
@@ -1562,6 +1717,33 @@ export interface components {
                 hint: string;
             }[];
         };
+        ConformanceReport: {
+            strategy: string;
+            passed: {
+                name: string;
+                group: string;
+                reason?: string;
+            }[];
+            failed: {
+                name: string;
+                group: string;
+                reason?: string;
+            }[];
+            excluded: {
+                name: string;
+                group: string;
+                reason?: string;
+            }[];
+        };
+        TrustedConfig: {
+            file: string;
+            modules: {
+                file: string;
+                sha256: string;
+            }[];
+            packages: string[];
+            hidesText: string[];
+        };
         ResourceType: {
             name: string;
             builtIn: boolean;
@@ -1671,8 +1853,8 @@ export interface operations {
                     labels?: {
                         [key: string]: string;
                     };
-                    readOnly?: boolean;
                     allowIrreversible?: boolean;
+                    readOnly?: boolean;
                 };
             };
         };
@@ -1708,6 +1890,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Plan"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPlaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        planId: string;
+                        places: {
+                            kind: string;
+                            location: string;
+                            resource?: string;
+                            bytes?: number;
+                        }[];
+                    };
                 };
             };
             default: components["responses"]["Problem"];
@@ -2183,6 +2397,85 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    plan: {
+                        resources: {
+                            /** @description A path or a URL, or the name of a resource in the config. */
+                            location: string;
+                            /** @description Default: the last name of the location. */
+                            name?: string;
+                            /** @description Default: detected. */
+                            type?: string;
+                            /** @description Default: the strongest that works here. */
+                            strategy?: string;
+                            from?: string;
+                        }[];
+                        name?: string;
+                        labels?: {
+                            [key: string]: string;
+                        };
+                        allowIrreversible?: boolean;
+                    };
+                    /** @description The program and its arguments. */
+                    command: string[];
+                    /** @description Where it starts. Default: the first resource that is a folder. */
+                    cwd?: string;
+                    environment?: {
+                        [key: string]: string;
+                    };
+                    /** @description Whether it may use the network. Default: yes. */
+                    network?: boolean;
+                    strict?: boolean;
+                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
+                    unconfined?: boolean;
+                    /** @description Processes, bytes of memory and of scratch, milliseconds. */
+                    limits?: {
+                        processes?: number;
+                        memory?: number;
+                        scratch?: number;
+                        time?: number;
+                    };
+                    /** @description Its standard input. */
+                    input?: string;
+                    maxOutputBytes?: number;
+                    /**
+                     * @description What becomes of them; they land only if the command succeeds. Default: keep.
+                     * @enum {string}
+                     */
+                    changes?: "apply" | "keep" | "discard";
+                    /** @description Land even if the command wrote files outside of the plan too. */
+                    ignoreOutside?: boolean;
+                    /** @description The reason, recorded with the plan. */
+                    message?: string;
+                    /** @description Land the commits of a git checkout as one. */
+                    squash?: boolean;
+                    /** @description Files that may land although tools run them by themselves. */
+                    allow?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     runCommand: {
         parameters: {
             query?: never;
@@ -2208,8 +2501,6 @@ export interface operations {
                     strict?: boolean;
                     /** @description Run it even where this machine can keep it from nothing. Default: no. */
                     unconfined?: boolean;
-                    /** @description Whether to save a checkpoint first. Default: yes. */
-                    checkpoint?: boolean;
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;
@@ -2217,6 +2508,8 @@ export interface operations {
                         scratch?: number;
                         time?: number;
                     };
+                    /** @description Whether to save a checkpoint first. Default: yes. */
+                    checkpoint?: boolean;
                     /** @description Its standard input. */
                     input?: string;
                     maxOutputBytes?: number;
@@ -2261,8 +2554,6 @@ export interface operations {
                     strict?: boolean;
                     /** @description Run it even where this machine can keep it from nothing. Default: no. */
                     unconfined?: boolean;
-                    /** @description Whether to save a checkpoint first. Default: yes. */
-                    checkpoint?: boolean;
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;
@@ -2270,6 +2561,8 @@ export interface operations {
                         scratch?: number;
                         time?: number;
                     };
+                    /** @description Whether to save a checkpoint first. Default: yes. */
+                    checkpoint?: boolean;
                     /** @description Gives it a terminal of its own. Default: three pipes. */
                     terminal?: {
                         rows: number;
@@ -2442,6 +2735,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Diff"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    summarizeDiff: {
+        parameters: {
+            query?: {
+                /** @description Only changes at or below these paths. */
+                paths?: string[];
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Summary"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3499,6 +3819,64 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Strategies"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    checkStrategy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Its name, or MODULE:CLASS. */
+                    strategy: string;
+                    /** @description A folder for the resources, or MODULE:FUNCTION, which makes one. */
+                    resource?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConformanceReport"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    trustConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Its path. */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustedConfig"];
                 };
             };
             default: components["responses"]["Problem"];

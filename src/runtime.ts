@@ -115,8 +115,8 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
           registry: parts.registry,
           folder: cwd,
           environment,
-          signal: options.signal ?? new AbortController().signal,
-          progress: (progress) => options.onProgress?.(progress),
+          signal: parts.session.operations.signal,
+          progress: (progress) => parts.session.operations.progress(progress),
         }),
       trust: async (file) => {
         const { trustConfig } = await import("./config/settings-in-force.ts");

@@ -31,7 +31,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, Callable, Iterable, Iterator, Literal, Mapping, Sequence, TypedDict, Union
 from urllib.parse import quote
 
-__all__ = ["Client", "Command", "ConflictError", "DrydockError", "Plan", "plan"]
+__all__ = ["Client", "Command", "ConflictError", "DrydockError", "Plan", "Progress", "plan"]
 
 JSON = Any
 Content = Union[str, bytes, BinaryIO, Iterable[bytes]]
@@ -84,6 +84,14 @@ class Captured(TypedDict, total=False):
     stderr: str
     truncated: dict[str, bool]
     durationMs: float
+
+
+class Ran(Captured, total=False):
+    outcome: Literal["applied", "kept", "discarded", "unchanged"]
+    diff: Diff
+    apply: Applied
+    stays: list[str]
+    scratch: dict[str, JSON]
 
 
 class Applied(TypedDict, total=False):
@@ -190,6 +198,32 @@ class Client:
         info = self._json("POST", "/plans", body=body, on_progress=on_progress)
         return Plan(self, info["id"])
 
+    def run(
+        self,
+        resources: Iterable[str | Mapping[str, str]],
+        command: Sequence[str],
+        *,
+        changes: Literal["apply", "keep", "discard"] = "keep",
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        allow_irreversible: bool | None = None,
+        on_progress: OnProgress | None = None,
+        **options: JSON,
+    ) -> Ran:
+        """Makes a plan, runs a command inside, and lands, keeps or throws away what it changed.
+
+        The changes land only if the command succeeds; `outcome` says what became of them. Options are those of
+        `Plan.run`, and message, squash, allow, ignoreOutside.
+        """
+        plan = _present(
+            resources=[_resource(each) for each in resources],
+            name=name,
+            labels=labels,
+            allowIrreversible=allow_irreversible,
+        )
+        body = {"plan": plan, "command": [*command], "changes": changes, **options}
+        return self._json("POST", "/run", body=body, on_progress=on_progress)
+
     def open(self, plan: str) -> Plan:
         """The plan with this id, beginning of an id, or name."""
         return Plan(self, self._json("GET", f"/plans/{_part(plan)}")["id"])
@@ -248,6 +282,17 @@ class Client:
     def strategies(self) -> list[dict[str, JSON]]:
         return self._json("GET", "/strategies")["strategies"]
 
+    def check_strategy(
+        self, strategy: str, *, resource: str | None = None, on_progress: OnProgress | None = None
+    ) -> dict[str, JSON]:
+        """Runs the conformance suite on a strategy: by its name, or by MODULE:CLASS."""
+        body = {"strategy": strategy, "resource": resource}
+        return self._json("POST", "/strategies/check", body=body, on_progress=on_progress)
+
+    def trust(self, file: str) -> dict[str, JSON]:
+        """A person's word that a config may be used as it is now."""
+        return self._json("POST", "/trust", body={"file": os.path.abspath(file)})
+
     def resource_types(self) -> list[dict[str, JSON]]:
         return self._json("GET", "/resource-types")["types"]
 
@@ -300,7 +345,7 @@ class Client:
         data: JSON = None
         if body is not None:
             sent["Content-Type"] = "application/json"
-            data = json.dumps({key: value for key, value in body.items() if value is not None}).encode()
+            data = json.dumps(_present(**body)).encode()
         elif content is not None:
             sent["Content-Type"] = "application/octet-stream"
             data = content.encode() if isinstance(content, str) else content
@@ -370,6 +415,10 @@ class Plan:
         """Takes more resources in, with what commands of the plan wrote there."""
         body = {"resources": [_resource(each) for each in resources], "allowIrreversible": allow_irreversible}
         return self._post("/resources", body, on_progress)
+
+    def places(self) -> list[dict[str, JSON]]:
+        """Everything that the plan has on this machine and on servers."""
+        return self._get("/places")["places"]
 
     def path(self, resource: str | None = None) -> str:
         """Where programs find the sandbox: a folder or a URL."""
@@ -449,6 +498,10 @@ class Plan:
             cursor = page.get("next")
         return {**first, "changes": changes}
 
+    def summary(self, *, paths: Sequence[str] | None = None) -> dict[str, JSON]:
+        """What would change, by folders."""
+        return self._get("/summary", paths=paths)
+
     def patch(self, *, paths: Sequence[str] | None = None) -> bytes:
         """The changes as a patch that `git apply` takes."""
         with self._client._request("GET", self._at("/patch"), query={"paths": paths}) as response:
@@ -457,6 +510,11 @@ class Plan:
     def scratch(self) -> dict[str, JSON]:
         """What commands wrote outside of the plan."""
         return self._get("/scratch")
+
+    def scratch_patch(self, *, paths: Sequence[str] | None = None) -> bytes:
+        """The same as a patch."""
+        with self._client._request("GET", self._at("/scratch/patch"), query={"paths": paths}) as response:
+            return response.read()
 
     def checkpoint(self, label: str | None = None, *, on_progress: OnProgress | None = None) -> dict[str, JSON]:
         return self._post("/checkpoints", {"label": label}, on_progress)
@@ -475,9 +533,13 @@ class Plan:
         message: str | None = None,
         digest: str | None = None,
         approved: bool | None = None,
+        approved_part: bool | None = None,
         only: Sequence[str] | None = None,
         allow: Sequence[str] | None = None,
+        check: Sequence[str] | None = None,
+        checks: bool | None = None,
         squash: bool | None = None,
+        update: bool | None = None,
         dry_run: bool | None = None,
         allow_irreversible: bool | None = None,
         after_restart: bool | None = None,
@@ -488,9 +550,13 @@ class Plan:
             "message": message,
             "digest": digest,
             "approved": approved,
+            "approvedPart": approved_part,
             "only": only,
             "allow": allow,
+            "check": check,
+            "checks": checks,
             "squash": squash,
+            "update": update,
             "dryRun": dry_run,
             "allowIrreversible": allow_irreversible,
             "afterRestart": after_restart,
@@ -527,6 +593,56 @@ class Plan:
 
     def approval(self) -> dict[str, JSON] | None:
         return self._get("/approval")["approval"]
+
+    # What persons say about the changes before they land
+
+    def review(self) -> dict[str, JSON]:
+        """What was said: the verdict and the comments."""
+        return self._get("/review")
+
+    def review_changes(self, *, paths: Sequence[str] | None = None) -> Iterator[dict[str, JSON]]:
+        """The changes with their votes, page by page as they are asked for."""
+        yield from self._pages("/review/changes", "changes", {"paths": paths})
+
+    def hunks(self, path: str, *, resource: str | None = None) -> dict[str, JSON]:
+        return self._get("/review/hunks", path=path, resource=resource)
+
+    def content(self, path: str, side: Literal["before", "after"], *, resource: str | None = None) -> bytes:
+        """The content of a file before or after its change."""
+        query = {"path": path, "side": side, "resource": resource}
+        with self._client._request("GET", self._at("/review/content"), query=query) as response:
+            return response.read()
+
+    def vote(
+        self,
+        vote: Literal["approved", "rejected", "none"],
+        targets: Sequence[Mapping[str, str]],
+        *,
+        digest: str | None = None,
+    ) -> dict[str, JSON]:
+        """Approves or rejects changes: resource, path, digest and hunk each; those without a digest need `digest`."""
+        return self._post("/review/votes", {"vote": vote, "targets": [*targets], "digest": digest})
+
+    def look(self, targets: Sequence[Mapping[str, str]], *, digest: str | None = None) -> dict[str, JSON]:
+        """Records that the user has looked at changes."""
+        return self._post("/review/looks", {"targets": [*targets], "digest": digest})
+
+    def comment(self, text: str, **place: JSON) -> dict[str, JSON]:
+        """Says something about the plan, or about a place in it: resource, path, side, line."""
+        return self._post("/review/comments", {"text": text, **place})
+
+    def edit_comment(
+        self, comment: str, *, text: str | None = None, resolved: bool | None = None
+    ) -> dict[str, JSON]:
+        body = {"text": text, "resolved": resolved}
+        return self._client._json("PUT", self._at(f"/review/comments/{_part(comment)}"), body=body)
+
+    def remove_comment(self, comment: str) -> None:
+        self._client._json("DELETE", self._at(f"/review/comments/{_part(comment)}"))
+
+    def ask_for_changes(self, digest: str, *, message: str | None = None) -> dict[str, JSON]:
+        """Records that the user wants other changes than those with this digest."""
+        return self._post("/review/changes-asked", {"digest": digest, "message": message})
 
     def settle(self, how: Literal["commit", "abort"]) -> dict[str, JSON]:
         return self._post("/settle", {"how": how})
@@ -649,6 +765,10 @@ def _default_socket() -> str:
         base = home if os.path.isabs(home) else os.path.join(os.path.expanduser("~"), ".local", "state")
         state = os.path.join(base, "drydock")
     return os.path.join(state, "serve", "api.sock")
+
+
+def _present(**members: JSON) -> dict[str, JSON]:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _resource(given: str | Mapping[str, str]) -> Mapping[str, str]:

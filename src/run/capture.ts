@@ -3,7 +3,7 @@ import { InterruptedError } from "../core/errors/errors.ts";
 import { pathFromBytes } from "../core/paths/byte-path.ts";
 import type { ExecResult } from "./exec.ts";
 import type { Runs } from "./runs.ts";
-import { type SpawnRequest, spawn } from "./spawn.ts";
+import { type SpawnedCommand, type SpawnRequest, spawn } from "./spawn.ts";
 
 /** A command whose output is captured. */
 export interface CaptureRequest extends Omit<SpawnRequest, "terminal"> {
@@ -42,22 +42,36 @@ export async function capture(
   { input = "", maxOutputBytes = MOST_BYTES, ...request }: CaptureRequest,
 ): Promise<CaptureResult> {
   const command = await spawn(runs, plan, request);
+  const [output, result] = await Promise.all([
+    captureOutput(command, { input, maxOutputBytes }),
+    command.wait(),
+  ]);
+  if (result.aborted === true) throw new InterruptedError("The command was ended: its caller aborted it.");
+  return { ...result, ...output };
+}
+
+/** What a command wrote. */
+export type CommandOutput = Pick<CaptureResult, "stdout" | "stderr" | "truncated">;
+
+/** Gives a command its input, and captures what it writes until it ends. */
+export async function captureOutput(
+  command: SpawnedCommand,
+  { input = "", maxOutputBytes = MOST_BYTES }: Pick<CaptureRequest, "input" | "maxOutputBytes">,
+): Promise<CommandOutput> {
   const isStream = typeof input !== "string" && !(input instanceof Uint8Array);
   if (isStream) input.pipe(command.stdin);
   else command.stdin.end(input);
-  const [stdout, stderr, result] = await Promise.all([
+  const [stdout, stderr] = await Promise.all([
     captured(command.stdout, maxOutputBytes),
     captured(command.stderr, maxOutputBytes),
     command.wait(),
   ]);
   if (isStream) input.destroy();
-  if (result.aborted === true) throw new InterruptedError("The command was ended: its caller aborted it.");
-  const truncated = { stdout: stdout.omitted > 0, stderr: stderr.omitted > 0 };
-  return { ...result, stdout, stderr, truncated };
+  return { stdout, stderr, truncated: { stdout: stdout.omitted > 0, stderr: stderr.omitted > 0 } };
 }
 
 /** The result as plain data, for a document: each output as text. */
-export function captureDocument({ stdout, stderr, ...result }: CaptureResult) {
+export function captureDocument<Result extends CommandOutput>({ stdout, stderr, ...result }: Result) {
   return { ...result, stdout: stdout.text, stderr: stderr.text };
 }
 

@@ -40,6 +40,17 @@ export interface RunFinding {
   readonly scratch: OutsideSummary;
 }
 
+/**
+ * Does a run land by itself? A command that met a limit may have missed that and ended with 0. What it wrote
+ * outside of the plan would go with a landing.
+ */
+export function mayLand(
+  { exitCode, limit, scratch }: RunFinding,
+  { ignoreOutside = false }: { readonly ignoreOutside?: boolean },
+): boolean {
+  return exitCode === 0 && limit === undefined && (ignoreOutside || !leavesWork(scratch));
+}
+
 /** How a run ended: `drydock run --json` prints it. */
 export interface RunOutcome {
   readonly planId: string;

@@ -7,6 +7,7 @@ import { LANDING_OPERATIONS } from "./operations/landing.ts";
 import { MACHINE_OPERATIONS } from "./operations/machine.ts";
 import { PLAN_OPERATIONS } from "./operations/plans.ts";
 import { REVIEW_OPERATIONS } from "./operations/reviews.ts";
+import { RUN_OPERATIONS } from "./operations/run.ts";
 
 /** Where the operations are. A change that breaks clients would get another number. */
 export const BASE = "/v1";
@@ -15,6 +16,7 @@ export const BASE = "/v1";
 export const OPERATIONS: readonly Operation[] = [
   ...PLAN_OPERATIONS,
   ...FILE_OPERATIONS,
+  ...RUN_OPERATIONS,
   ...COMMAND_OPERATIONS,
   ...CHANGE_OPERATIONS,
   ...REVIEW_OPERATIONS,

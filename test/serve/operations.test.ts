@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
+import type { CommandEntry } from "../../src/cli/command-entry.ts";
+import { COMMANDS } from "../../src/cli/command-table.ts";
 import { OPERATIONS } from "../../src/serve/api.ts";
-import { progressShape } from "../../src/serve/shapes/machine-shapes.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
 import { Served, textOf } from "./served.ts";
 
@@ -22,6 +23,71 @@ const STREAMS = [
   "signalCommand",
   "resizeTerminal",
 ];
+
+/** The operations of each command, or why there are none. */
+const OF_COMMANDS: { readonly [command: string]: readonly string[] | string } = {
+  run: ["run"],
+  shell: "a terminal: streamCommand has one",
+  status: ["showPlan"],
+  diff: ["diffPlan"],
+  apply: ["applyPlan"],
+  undo: ["undoPlan"],
+  list: ["listPlans"],
+  review: "a page of its own; its operations are there too",
+  approve: ["approvePlan", "showApproval"],
+  "plan create": ["createPlan"],
+  "plan add": ["addResources"],
+  "plan list": ["listPlans"],
+  "plan show": ["showPlan", "listPlaces"],
+  "plan exec": ["runCommand", "streamCommand"],
+  "plan path": ["findSandbox"],
+  "plan read": ["readFile"],
+  "plan write": ["writeFile"],
+  "plan ls": ["listEntries"],
+  "plan rm": ["removeEntry"],
+  "plan mv": ["renameEntry"],
+  "plan scratch list": ["listScratch"],
+  "plan scratch diff": ["patchScratch"],
+  "plan sql": ["runSql"],
+  "plan diff": ["diffPlan", "patchPlan", "summarizeDiff"],
+  "plan checkpoint": ["saveCheckpoint"],
+  "plan checkpoints": ["listCheckpoints"],
+  "plan restore": ["restoreCheckpoint"],
+  "plan update": ["updatePlan"],
+  "plan resolve": ["resolvePath"],
+  "plan apply": ["applyPlan"],
+  "plan rollback": ["rollBackPlan"],
+  "plan undo": ["undoPlan"],
+  "plan log": ["showLog", "followPlan"],
+  "plan cancel": ["cancelPlan"],
+  recover: ["recover", "settlePlan", "abandonPlan"],
+  "cleanup scan": ["scanLeftovers"],
+  "cleanup purge": ["purgeLeftovers"],
+  "cleanup status": ["showCleanup"],
+  "cleanup install-timer": "sets up systemd",
+  "cleanup remove-timer": "sets up systemd",
+  "strategy list": ["listStrategies"],
+  "strategy check": ["checkStrategy"],
+  "resource-type list": ["listResourceTypes"],
+  "resource-type show": ["showResourceType"],
+  doctor: ["examine"],
+  serve: "a way in",
+  mcp: "a way in; /mcp has it",
+  acp: "a way in",
+  hook: "a way in",
+  init: "writes a file for a person to edit",
+  trust: ["trustConfig"],
+  completion: "a shell",
+  version: ["showVersion"],
+};
+
+function leavesOf(entries: readonly CommandEntry[]): readonly string[] {
+  return entries.flatMap((entry) =>
+    entry.commands !== undefined
+      ? leavesOf(entry.commands).map((name) => `${entry.name} ${name}`)
+      : [entry.name],
+  );
+}
 
 async function must<T>(answer: Promise<{ data?: T; error?: unknown }>): Promise<T> {
   const { data, error } = await answer;
@@ -199,12 +265,47 @@ describe("the operations of 'drydock serve'", () => {
     assert.equal(settled.error?.status, 400, "nothing of it is in doubt");
     served.answered.add("settlePlan");
 
+    const run = (body: object) =>
+      must(
+        client.POST("/v1/run", {
+          body: { plan: { resources: [{ location: "docs" }], name: "once" }, command: ["true"], ...body },
+        }),
+      );
+    const script = ["sh", "-c", "cat >> page.md; echo out; echo err >&2"];
+    const ran1 = await run({ command: script, input: "more\n", changes: "apply", message: "grow" });
+    assert.deepEqual([ran1.outcome, ran1.stdout, ran1.stderr], ["applied", "out\n", "err\n"]);
+    assert.equal(place.read("docs/page.md"), "# Page\nmore\n");
+    assert.equal((await run({})).outcome, "unchanged");
+    assert.equal((await run({ command: script, input: "x", changes: "discard" })).outcome, "discarded");
+    const failed = await run({ command: ["sh", "-c", "rm page.md; exit 3"], changes: "apply" });
+    assert.deepEqual([failed.outcome, failed.exitCode, failed.diff?.changes.length], ["kept", 3, 1]);
+    const summary = await must(client.GET("/v1/plans/{plan}/summary", { params: inPlan(failed.planId) }));
+    assert.deepEqual(summary, place.answer("plan", "diff", "--summary", failed.planId));
+    const { places } = await must(client.GET("/v1/plans/{plan}/places", { params: inPlan(failed.planId) }));
+    assert.deepEqual(places, place.answer("plan", "show", "--places", failed.planId).places);
+    await must(client.POST("/v1/plans/{plan}/cancel", { params: inPlan(failed.planId) }));
+    const hooked = await client.POST("/v1/run", {
+      body: {
+        plan: { resources: [{ location: "docs" }] },
+        command: ["sh", "-c", "mkdir .vscode && echo '{}' > .vscode/tasks.json"],
+        changes: "apply",
+      },
+    });
+    const { reason, planId } = hooked.error?.details ?? {};
+    assert.equal(reason, "SELF_RUNNING");
+    assert.equal(place.answer("plan", "show", String(planId)).state, "open", "the work is kept");
+
     await must(client.POST("/v1/recover"));
     await must(client.GET("/v1/cleanup"));
     await must(client.POST("/v1/cleanup/purge", { body: { dryRun: true } }));
     await must(client.GET("/v1/cleanup/status"));
     const { strategies } = await must(client.GET("/v1/strategies"));
     assert.deepEqual(strategies, place.answer("strategy", "list").strategies);
+    const checked = await must(client.POST("/v1/strategies/check", { body: { strategy: "none" } }));
+    assert.deepEqual([checked.strategy, checked.failed], ["none", []]);
+    const config = join(place.path, "drydock.yaml");
+    place.write("drydock.yaml", "sandbox: {}\n");
+    assert.equal((await must(client.POST("/v1/trust", { body: { file: config } }))).file, config);
     const { types } = await must(client.GET("/v1/resource-types"));
     assert.deepEqual(types, place.answer("resource-type", "list").types);
     await must(client.GET("/v1/resource-types/{type}", { params: { path: { type: "fs-file" } } }));
@@ -218,94 +319,12 @@ describe("the operations of 'drydock serve'", () => {
     assert.deepEqual(JSON.parse(document), JSON.parse(checkedIn));
   });
 
-  it("[P1] [P4] stream a command's output, take its input, and pass signals on", async () => {
-    using place = new Workplace();
-    place.folder("app", {});
-    await using served = await Served.start(place);
-    await must(served.client.POST("/v1/plans", { body: { name: "p", resources: [{ location: "app" }] } }));
-    const headers = { "content-type": "application/json" };
-    const body = JSON.stringify({
-      command: ["sh", "-c", "trap 'echo term; exit 5' TERM; read word; echo got $word >&2; sleep 60 & wait"],
-    });
-    const seen: string[] = [];
-    let ended: unknown;
-    let exec = "";
-    const post = async (what: string, options: { body: string; headers?: typeof headers }) =>
-      JSON.parse(await textOf(await served.raw(`/v1/execs/${exec}/${what}`, { method: "POST", ...options })));
-    for await (const { event, data } of served.events("/v1/plans/p/exec-stream", {
-      ...{ method: "POST", headers, body },
-    })) {
-      if (event === "started") {
-        exec = data.exec;
-        assert.deepEqual(await post("stdin", { body: "word\n" }), { exec });
-      } else if (event === "ended") ended = data;
-      else seen.push(`${event} ${Buffer.from(data.base64, "base64")}`);
-      if (event === "stderr") {
-        assert.deepEqual(await post("resize", { headers, body: '{"rows":5,"columns":9}' }), { exec });
-        assert.deepEqual(await post("signal", { headers, body: '{"signal":"SIGTERM"}' }), { exec });
-      }
+  it("[P4] are there for every command, but for those that are about a terminal or are a way in themselves", () => {
+    const ids = new Set(OPERATIONS.map(({ id }) => id));
+    for (const command of leavesOf(COMMANDS)) {
+      const operations = OF_COMMANDS[command];
+      assert.ok(operations !== undefined, `${command} has neither an operation nor a reason`);
+      for (const id of typeof operations === "string" ? [] : operations) assert.ok(ids.has(id), id);
     }
-    assert.deepEqual(seen, ["stderr got word\n", "stdout term\n"]);
-    assert.equal((ended as { exitCode: number }).exitCode, 5);
-    assert.equal((await post("signal", { headers, body: '{"signal":"SIGTERM"}' })).code, "NO_SUCH_COMMAND");
-  });
-
-  it("[P4] tell their progress, with plan, resource and operation, to a client that takes events", async () => {
-    using place = new Workplace();
-    place.folder("app", Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`f${at}`, "x\n"])));
-    await using served = await Served.start(place);
-    const headers = { "content-type": "application/json", accept: "text/event-stream" };
-    const told = async (path: string, body?: object) => {
-      const method = body === undefined ? "GET" : "POST";
-      const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-      const events = await Array.fromAsync(served.events(path, request));
-      const last = events.pop();
-      for (const { event, data } of events) {
-        assert.equal(event, "progress");
-        progressShape.parse(data);
-      }
-      const about = new Set(
-        events.map(({ data: { operation, planId, resource } }) => `${operation} ${planId} ${resource}`),
-      );
-      return { last, about: [...about], tasks: events.map(({ data }) => data.task) };
-    };
-    const resources = [{ location: "app", strategy: "filesystem_copy" }];
-    const made = await told("/v1/plans", { name: "p", resources });
-    const { id } = place.answer("plan", "show", "p");
-    assert.deepEqual([made.last?.event, made.last?.data], ["done", place.answer("plan", "show", "p")]);
-    assert.deepEqual(made.about, [`createPlan ${id} app`]);
-    await served.raw("/v1/plans/p/file?path=f7", { method: "PUT", body: "new\n" });
-    assert.deepEqual((await told("/v1/plans/p/diff")).about, [`diffPlan ${id} app`]);
-    const refused = await told("/v1/plans/p/apply", { check: ["true", "exit 3"] });
-    assert.ok(refused.tasks.some((task) => task.startsWith("checking: ")));
-    assert.deepEqual([refused.last?.event, refused.last?.data.details.reason], ["problem", "CHECK_FAILED"]);
-    const applied = await told("/v1/plans/p/apply", {});
-    assert.deepEqual([applied.last?.event, applied.last?.data.state], ["done", "applied"]);
-    assert.deepEqual(applied.about, [`applyPlan ${id} app`]);
-    assert.deepEqual((await told("/v1/plans/p/undo", {})).last?.data.state, "undone");
-    const bad = await served.raw("/v1/plans/p/apply", { method: "POST", headers, body: '{"nonsense":1}' });
-    assert.deepEqual([bad.statusCode, JSON.parse(await textOf(bad)).code], [400, "BAD_ARGUMENT"]);
-  });
-
-  it("[P3] follow events, and go on behind Last-Event-ID", async () => {
-    using place = new Workplace();
-    place.folder("app", {});
-    await using served = await Served.start(place);
-    place.done("plan", "create", "-r", "app", "--name", "p");
-    const ids: string[] = [];
-    for await (const { id = "", data } of served.events("/v1/events")) {
-      ids.push(id);
-      if (data.event === "created") place.done("plan", "checkpoint", "p");
-      if (data.event === "checkpoint") break;
-    }
-    assert.equal(ids.length, 2);
-    place.done("plan", "cancel", "p");
-    const headers = { "last-event-id": ids[1] ?? "" };
-    for await (const { data } of served.events("/v1/plans/p/events", { headers })) {
-      assert.equal(data.event, "cancelled");
-      break;
-    }
-    const refused = await served.raw("/v1/events", { headers: { "last-event-id": "7-stale" } });
-    assert.deepEqual([refused.statusCode, JSON.parse(await textOf(refused)).code], [409, "STALE_CURSOR"]);
   });
 });

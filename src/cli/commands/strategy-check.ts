@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { CaseResult } from "../../testing/run-conformance.ts";
+import { conformanceDocument } from "../../testing/conformance-document.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { openToChange } from "../open-for-command.ts";
@@ -17,21 +17,7 @@ export function define(command: Command, context: CommandContext): void {
       const report = await openToChange(context, undefined, async (drydock) =>
         drydock.check(strategy, resource === undefined ? {} : { resource }),
       );
-      const { passed, failed, excluded } = report;
-      context.result(
-        {
-          strategy: report.strategy,
-          passed: passed.map(withoutError),
-          failed: failed.map(withoutError),
-          excluded: excluded.map(withoutError),
-        },
-        () => conformanceLines(report, context.output.styles),
-      );
-      if (failed.length > 0) context.exitWith(EXIT.failed);
+      context.result(conformanceDocument(report), () => conformanceLines(report, context.output.styles));
+      if (report.failed.length > 0) context.exitWith(EXIT.failed);
     });
-}
-
-/** The result without the error, which is not plain data. */
-function withoutError({ name, group, reason }: CaseResult): Omit<CaseResult, "outcome" | "error"> {
-  return { name, group, ...(reason !== undefined && { reason }) };
 }

@@ -37,10 +37,24 @@ export class RequestError extends Error {
   }
 }
 
+/** A failure after which a plan that the client can't know holds its work. */
+export class KeptWork extends Error {
+  readonly planId: string;
+
+  constructor(planId: string, cause: unknown) {
+    super(messageOf(cause), { cause });
+    this.planId = planId;
+  }
+}
+
 export type Problem = z.output<typeof problemShape>;
 
 /** An error as a problem document (RFC 9457): our code, what is wrong, what to do. Never a stack trace. */
 export function problemOf(thrown: unknown): Problem {
+  if (thrown instanceof KeptWork) {
+    const problem = problemOf(thrown.cause);
+    return { ...problem, details: { ...problem.details, planId: thrown.planId } };
+  }
   if (thrown instanceof DrydockError || thrown instanceof RequestError) {
     const { code, message, details } = thrown;
     const [status, hint] =

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { diffPage } from "../../plans/diff-page.ts";
+import { summaryOf } from "../../plans/review/change-summary.ts";
 import { bytes, json } from "../operation.ts";
 import { limit, nothing, ofPlan, paths, text } from "../shapes/parameters.ts";
-import { checkpointShape, diffShape, scratchShape } from "../shapes/plan-shapes.ts";
+import { checkpointShape, diffShape, scratchShape, summaryShape } from "../shapes/plan-shapes.ts";
 
 export const CHANGE_OPERATIONS = [
   json({
@@ -19,6 +20,17 @@ export const CHANGE_OPERATIONS = [
     output: diffShape,
     call: async ({ parameters, query }, { services }) =>
       await diffPage(services.plans, parameters.plan, query),
+  }),
+  json({
+    id: "summarizeDiff",
+    method: "get",
+    path: "/plans/{plan}/summary",
+    summary: "What would change by folders, in a few entries however much it is",
+    parameters: ofPlan,
+    query: z.strictObject({ paths }),
+    output: summaryShape,
+    call: async ({ parameters, query }, { services }) =>
+      await summaryOf(services.plans, parameters.plan, query),
   }),
   bytes({
     id: "patchPlan",

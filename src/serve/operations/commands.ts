@@ -12,7 +12,8 @@ const MOST_OUTPUT = 64 * 1024 * 1024;
 const MOST_PIECES = 16;
 
 const size = z.int().min(1).max(Number.MAX_SAFE_INTEGER).exactOptional();
-const command = {
+/** What every command takes. */
+export const commandMembers = {
   command: texts.min(1).describe("The program and its arguments."),
   cwd: text.exactOptional().describe("Where it starts. Default: the first resource that is a folder."),
   environment: z.record(text, text).exactOptional(),
@@ -22,11 +23,16 @@ const command = {
     .boolean()
     .exactOptional()
     .describe("Run it even where this machine can keep it from nothing. Default: no."),
-  checkpoint: z.boolean().exactOptional().describe("Whether to save a checkpoint first. Default: yes."),
   limits: z
     .strictObject({ processes: size, memory: size, scratch: size, time: size })
     .exactOptional()
     .describe("Processes, bytes of memory and of scratch, milliseconds."),
+};
+const checkpoint = z.boolean().exactOptional().describe("Whether to save a checkpoint first. Default: yes.");
+/** What a command takes whose output is captured. */
+export const captureMembers = {
+  input: z.string().exactOptional().describe("Its standard input."),
+  maxOutputBytes: z.int().min(1).max(MOST_OUTPUT).exactOptional(),
 };
 
 const window = z.strictObject({ rows: z.int().min(1).max(9999), columns: z.int().min(1).max(9999) });
@@ -42,11 +48,7 @@ export const COMMAND_OPERATIONS = [
     path: "/plans/{plan}/exec",
     summary: "Run a command inside, and capture its output. A command that fails is a successful call",
     parameters: ofPlan,
-    body: z.strictObject({
-      ...command,
-      input: z.string().exactOptional().describe("Its standard input."),
-      maxOutputBytes: z.int().min(1).max(MOST_OUTPUT).exactOptional(),
-    }),
+    body: z.strictObject({ ...commandMembers, checkpoint, ...captureMembers }),
     output: capturedShape,
     call: async ({ parameters, body }, { services }) => {
       const request = { ...body, signal: services.operations.signal };
@@ -60,7 +62,8 @@ export const COMMAND_OPERATIONS = [
     summary: "Run a command inside, and stream its output. Closing the stream ends the command",
     parameters: ofPlan,
     body: z.strictObject({
-      ...command,
+      ...commandMembers,
+      checkpoint,
       terminal: window.exactOptional().describe("Gives it a terminal of its own. Default: three pipes."),
     }),
     events: {

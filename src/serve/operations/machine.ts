@@ -1,14 +1,17 @@
 import { z } from "zod";
 import { knownType, resourceTypeView } from "../../plans/resources/resource-type-view.ts";
 import { strategyViews } from "../../strategies/strategy-views.ts";
-import { json } from "../operation.ts";
+import { conformanceDocument } from "../../testing/conformance-document.ts";
+import { assertPerson, json } from "../operation.ts";
 import {
   cleanupShape,
+  conformanceShape,
   doctorShape,
   purgeShape,
   resourceTypeShape,
   scanShape,
   strategiesShape,
+  trustShape,
 } from "../shapes/machine-shapes.ts";
 import { amount, text } from "../shapes/parameters.ts";
 
@@ -56,6 +59,35 @@ export const MACHINE_OPERATIONS = [
     summary: "List the strategies and their capabilities",
     output: strategiesShape,
     call: async (_, { services }) => await strategyViews(services.registry),
+  }),
+  json({
+    id: "checkStrategy",
+    method: "post",
+    path: "/strategies/check",
+    summary: "Run the conformance suite on a strategy",
+    body: z.strictObject({
+      strategy: text.min(1).describe("Its name, or MODULE:CLASS."),
+      resource: text
+        .min(1)
+        .exactOptional()
+        .describe("A folder for the resources, or MODULE:FUNCTION, which makes one."),
+    }),
+    output: conformanceShape,
+    call: async ({ body: { strategy, ...request } }, { services }) =>
+      conformanceDocument(await services.check(strategy, request)),
+  }),
+  json({
+    id: "trustConfig",
+    method: "post",
+    path: "/trust",
+    summary:
+      "Record that the user trusts a config as it is now; servers and commands that start later use it",
+    body: z.strictObject({ file: text.min(1).describe("Its path.") }),
+    output: trustShape,
+    call: async ({ body }, context) => {
+      assertPerson(context);
+      return await context.services.trust(body.file);
+    },
   }),
   json({
     id: "listResourceTypes",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { json } from "../operation.ts";
 import { flag, nothing, ofPlan, resourceName, text, texts } from "../shapes/parameters.ts";
-import { logShape, planShape } from "../shapes/plan-shapes.ts";
+import { logShape, placeShape, planShape } from "../shapes/plan-shapes.ts";
 
 const MOST_RESOURCES = 10_000;
 
@@ -15,19 +15,21 @@ const resourceRequest = z.strictObject({
 
 const resources = z.array(resourceRequest).min(1).max(MOST_RESOURCES);
 
+/** What a new plan takes. */
+export const planMembers = {
+  resources,
+  name: text.exactOptional(),
+  labels: z.record(text, text).exactOptional(),
+  allowIrreversible: z.boolean().exactOptional(),
+};
+
 export const PLAN_OPERATIONS = [
   json({
     id: "createPlan",
     method: "post",
     path: "/plans",
     summary: "Make a plan and its sandboxes, all or none",
-    body: z.strictObject({
-      resources,
-      name: text.exactOptional(),
-      labels: z.record(text, text).exactOptional(),
-      readOnly: z.boolean().exactOptional(),
-      allowIrreversible: z.boolean().exactOptional(),
-    }),
+    body: z.strictObject({ ...planMembers, readOnly: z.boolean().exactOptional() }),
     output: planShape,
     status: 201,
     call: async ({ body }, { services }) => await services.plans.create(body),
@@ -55,6 +57,18 @@ export const PLAN_OPERATIONS = [
     parameters: ofPlan,
     output: planShape,
     call: async ({ parameters }, { services }) => await services.plans.show(parameters.plan),
+  }),
+  json({
+    id: "listPlaces",
+    method: "get",
+    path: "/plans/{plan}/places",
+    summary: "Everything that a plan has on this machine and on servers, with its size",
+    parameters: ofPlan,
+    output: z.strictObject({ planId: z.string(), places: z.array(placeShape) }),
+    call: async ({ parameters }, { services }) => {
+      const { id } = await services.plans.find(parameters.plan);
+      return { planId: id, places: await services.cleanup.places(id) };
+    },
   }),
   json({
     id: "addResources",

@@ -100,6 +100,30 @@ export const strategiesShape = z
 
 const names = z.array(z.string());
 
+const conformanceCase = z.strictObject({
+  name: z.string(),
+  group: z.string(),
+  reason: z.string().optional(),
+});
+
+export const conformanceShape = z
+  .strictObject({
+    strategy: z.string(),
+    passed: z.array(conformanceCase),
+    failed: z.array(conformanceCase),
+    excluded: z.array(conformanceCase),
+  })
+  .meta({ id: "ConformanceReport" });
+
+export const trustShape = z
+  .strictObject({
+    file: z.string(),
+    modules: z.array(z.strictObject({ file: z.string(), sha256: z.string() })),
+    packages: names,
+    hidesText: names,
+  })
+  .meta({ id: "TrustedConfig" });
+
 export const resourceTypeShape = z
   .strictObject({
     name: z.string(),

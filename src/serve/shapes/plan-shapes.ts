@@ -45,6 +45,13 @@ export const planShape = z
   })
   .meta({ id: "Plan" });
 
+export const placeShape = z.strictObject({
+  kind: z.string(),
+  location: z.string(),
+  resource: z.string().optional(),
+  bytes: z.number().optional(),
+});
+
 const facts = z.strictObject({
   size: z.number().optional(),
   mode: z.number().optional(),
@@ -119,6 +126,21 @@ export const diffShape = z
     next: z.string().optional().describe("The cursor of the next page; absent on the last one."),
   })
   .meta({ id: "Diff" });
+
+export const summaryShape = diffShape
+  .omit({ changes: true, renames: true, next: true })
+  .extend({
+    folders: z.array(
+      statsShape.omit({ renamed: true }).extend({
+        resource: z.string(),
+        path: z.string(),
+        kinds: z.record(z.string(), z.number()),
+        warnings: z.number().optional(),
+        unlisted: z.number().optional(),
+      }),
+    ),
+  })
+  .meta({ id: "Summary" });
 
 export const applyShape = z
   .strictObject({
@@ -228,11 +250,22 @@ const execFields = {
 
 export const execShape = z.strictObject(execFields).meta({ id: "Exec" });
 
-export const capturedShape = z
+const outputFields = {
+  stdout: z.string(),
+  stderr: z.string(),
+  truncated: z.strictObject({ stdout: z.boolean(), stderr: z.boolean() }),
+};
+
+export const capturedShape = z.strictObject({ ...execFields, ...outputFields }).meta({ id: "CapturedExec" });
+
+const { planId, exitCode, limit, scratch } = execFields;
+
+export const runShape = z
   .strictObject({
-    ...execFields,
-    stdout: z.string(),
-    stderr: z.string(),
-    truncated: z.strictObject({ stdout: z.boolean(), stderr: z.boolean() }),
+    ...{ planId, exitCode, limit, scratch, ...outputFields },
+    outcome: z.enum(["applied", "kept", "discarded", "unchanged"]),
+    diff: diffShape.optional(),
+    apply: applyShape.optional(),
+    stays: z.array(z.string()).optional(),
   })
-  .meta({ id: "CapturedExec" });
+  .meta({ id: "Run" });

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,28 @@ def setUpModule() -> None:
 
 def tearDownModule() -> None:
     server.__exit__(None, None, None)
+    document = json.loads(Path(os.environ["DRYDOCK_PYTHON"], "../../schema/openapi.json").read_text())
+    operations = {(verb.upper(), path) for path, verbs in document["paths"].items() for verb in verbs}
+    missing = [each for each in operations if not any(is_call_of(each, call) for call in called)]
+    assert missing == [], f"no test calls {missing}"
+
+
+# The method and path of every request.
+called: list[tuple[str, str]] = []
+
+
+def is_call_of(operation: tuple[str, str], call: tuple[str, str]) -> bool:
+    pattern = re.sub(r"\{\w+\}", "[^/]+", operation[1])
+    return operation[0] == call[0] and re.fullmatch(pattern, call[1]) is not None
+
+
+class Connection(drydock._SocketConnection):
+    def request(self, method, url, *args, **options):  # type: ignore[no-untyped-def]
+        called.append((method, url.split("?")[0]))
+        super().request(method, url, *args, **options)
+
+
+drydock._SocketConnection = Connection  # type: ignore[misc]
 
 
 class ClientTest(unittest.TestCase):
@@ -99,6 +122,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(b"".join(data for name, data in pieces if name == "stdout"), b"got hello\n")
         self.assertEqual(command.result and command.result["exitCode"], 0)
         with plan.stream(["sleep", "600"]) as command:
+            command.resize(5, 9)
             command.kill("SIGKILL")
             self.assertEqual(command.wait()["signal"], "SIGKILL")
 
@@ -175,10 +199,62 @@ class ClientTest(unittest.TestCase):
             for owner, method in re.findall(r"\b(client|plan)\.(\w+)\(", hint):
                 self.assertTrue(hasattr(known[owner], method), hint)
 
+    def test_a_run_is_one_call(self) -> None:
+        script = ["sh", "-c", "cat > a.txt; echo done"]
+        ran = client.run([str(self.app)], script, changes="apply", input="new\n", message="by a run")
+        self.assertEqual((ran["outcome"], ran["stdout"]), ("applied", "done\n"))
+        self.assertEqual((self.app / "a.txt").read_text(), "new\n")
+        kept = client.run([str(self.app)], ["sh", "-c", "rm a.txt; exit 3"], changes="apply", name="failed")
+        self.assertEqual((kept["outcome"], kept["exitCode"]), ("kept", 3))
+        client.open("failed").cancel()
+
+    def test_databases(self) -> None:
+        file = self.app / "shop.db"
+        with sqlite3.connect(file) as database:
+            database.execute("CREATE TABLE items (price)")
+        with client.plan([str(file)], cancel=True) as plan:
+            self.assertNotEqual(plan.path(), str(file))
+            plan.sql("INSERT INTO items VALUES (7)")
+            self.assertEqual(plan.sql("SELECT price FROM items")[0]["rows"], [[7]])
+
+    def test_reviews(self) -> None:
+        plan = self.plan()
+        plan.write("a.txt", "new\n")
+        (change,) = plan.review_changes()
+        target = {key: change[key] for key in ("resource", "path", "digest")}
+        self.assertEqual(plan.vote("approved", [target])["changes"], 1)
+        self.assertEqual(plan.look([{}], digest=plan.diff()["digest"])["changes"], 1)
+        self.assertEqual([hunk["vote"] for hunk in plan.hunks("a.txt")["hunks"]], ["approved"])
+        self.assertEqual((plan.content("a.txt", "before"), plan.content("a.txt", "after")), (b"old\n", b"new\n"))
+        comment = plan.comment("why?", path="a.txt", resource="app", line=1, side="after")["id"]
+        plan.edit_comment(comment, resolved=True)
+        plan.remove_comment(comment)
+        plan.ask_for_changes(plan.diff()["digest"], message="other ones")
+        review = plan.review()
+        self.assertEqual((review["verdict"]["message"], review["comments"]), ("other ones", []))
+        applied = plan.apply(approved_part=True, check=["grep -q new a.txt"])
+        self.assertEqual(applied["participants"][0]["changes"], 1)
+
+    def test_writers_meet(self) -> None:
+        plan = self.plan()
+        plan.write("a.txt", "mine\n")
+        self.assertEqual([each["path"] for each in plan.summary()["folders"]], ["."])
+        self.assertTrue(plan.places())
+        self.assertEqual((plan.scratch()["files"], plan.scratch_patch()), ([], b""))
+        (self.app / "a.txt").write_text("theirs\n")
+        self.assertEqual([each["path"] for each in plan.update()["marked"]], ["a.txt"])
+        self.assertEqual(plan.resolve("a.txt", "ours")["how"], "ours")
+        self.assertEqual(plan.apply()["state"], "applied")
+        with self.assertRaises(drydock.DrydockError):
+            plan.settle("abort")
+        left = self.plan()
+        self.assertEqual(left.abandon()["state"], "abandoned")
+
     def test_events_go_on_behind_a_cursor(self) -> None:
         plan = self.plan()
+        created = next(each for each in client.events() if each["planId"] == plan.id)
         events = plan.events()
-        created = next(events)
+        self.assertEqual(next(events), created)
         self.assertEqual(created["event"], "created")
         events.close()
         seen: list[str] = []
@@ -193,7 +269,14 @@ class ClientTest(unittest.TestCase):
         self.assertRegex(client.version(), r"^\d+\.\d+\.\d+")
         self.assertIn("filesystem_copy", [each["name"] for each in client.strategies()])
         self.assertIn("fs-file", [each["name"] for each in client.resource_types()])
+        self.assertEqual(client.resource_type("fs-file")["name"], "fs-file")
         self.assertIn("checks", client.doctor())
+        config = self.app / "drydock.yaml"
+        config.write_text("sandbox: {}\n")
+        self.assertEqual(client.trust(str(config))["file"], str(config))
+        with self.assertRaises(drydock.DrydockError) as caught:
+            client.check_strategy("no-such-strategy")
+        self.assertEqual(caught.exception.code, "UNKNOWN_STRATEGY")
         self.assertEqual(client.purge(dry_run=True)["dryRun"], True)
         for answer in (client.recover(), client.scan(), client.cleanup_status()):
             self.assertIsInstance(answer, dict)

@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
 import type { PlanDiff } from "../../../plans/plan-views.ts";
+import { summaryOf } from "../../../plans/review/change-summary.ts";
 import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToRead } from "../../open-for-command.ts";
 import { parsePathFilter } from "../../options/path-filter.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
-import { ChangeSummary } from "../../render/diff/change-summary.ts";
 import {
   ChangeList,
   ChangeNames,
@@ -14,7 +14,7 @@ import {
   patchNotes,
 } from "../../render/diff/diff-lines.ts";
 import { terminalPatch } from "../../render/diff/patch-line.ts";
-import { SUMMARY_FOLDERS, SummaryLines } from "../../render/diff/summary-lines.ts";
+import { SummaryLines } from "../../render/diff/summary-lines.ts";
 import { JsonList } from "../../terminal/json-document.ts";
 import { printPaged } from "../../terminal/pager.ts";
 
@@ -74,18 +74,7 @@ async function printDocument(
   { drydock, plan, paths }: Look,
   { patch, summary: isSummary }: DiffOptions,
 ): Promise<void> {
-  if (isSummary) {
-    const summary = new ChangeSummary();
-    const {
-      changes: _,
-      renames: __,
-      ...diff
-    } = await drydock.plans.diff(plan, {
-      paths,
-      onChange: (change) => summary.add(change),
-    });
-    return output.document({ ...diff, folders: summary.folders(SUMMARY_FOLDERS) });
-  }
+  if (isSummary) return output.document(await summaryOf(drydock.plans, plan, { paths }));
   const changes = new JsonList();
   const diff = await drydock.plans.diff(plan, { paths, onChange: (change) => changes.add(change) });
   const text = patch ? (await Array.fromAsync(drydock.plans.patch(plan, { paths }))).join("") : undefined;

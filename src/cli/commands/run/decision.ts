@@ -1,5 +1,4 @@
-import type { RunDecision, RunFinding } from "../../../run/run-once.ts";
-import { leavesWork } from "../../../sandboxes/scratch/outside-places.ts";
+import { mayLand, type RunDecision, type RunFinding } from "../../../run/run-once.ts";
 import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { errorLines } from "../../error-report.ts";
@@ -126,12 +125,4 @@ async function withWord(
   if (waiting.length === 0 || !canAsk(context)) return "apply";
   const allow = await askToAllow(waiting);
   return allow === undefined ? without : { apply: { allow } };
-}
-
-/**
- * A command that met a limit may have missed that and ended with 0. What it wrote outside of the plan would
- * go with a landing.
- */
-function mayLand({ exitCode, limit, scratch }: RunFinding, { ignoreOutside = false }: EndOptions): boolean {
-  return exitCode === 0 && limit === undefined && (ignoreOutside || !leavesWork(scratch));
 }

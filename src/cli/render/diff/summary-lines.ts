@@ -1,13 +1,10 @@
 import type { PlanChange, PlanDiff } from "../../../plans/plan-views.ts";
+import { ChangeSummary, type FolderSummary, SUMMARY_FOLDERS } from "../../../plans/review/change-summary.ts";
 import { placeOf } from "../plan/place.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
-import { ChangeSummary, type FolderSummary } from "./change-summary.ts";
 import { type DiffLines, summaryLine } from "./diff-lines.ts";
 import { selfRunningLines } from "./self-running-lines.ts";
-
-/** As many folders fit on a screen. */
-export const SUMMARY_FOLDERS = 30;
 
 const PLURALS = new Map([["directory", "directories"]]);
 

@@ -1,6 +1,6 @@
-import { CHANGE_KINDS, type ChangeKind, DiffCount } from "../../../core/change.ts";
-import { joinPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
-import type { PlanChange } from "../../../plans/plan-views.ts";
+import { CHANGE_KINDS, type ChangeKind, DiffCount } from "../../core/change.ts";
+import { joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { DiffOptions, PlanChange, PlanDiff } from "../plan-views.ts";
 
 /** What changes in a folder and in everything below it. */
 export interface FolderSummary {
@@ -114,6 +114,26 @@ export class ChangeSummary {
     }
     return resources.flatMap((folder) => [...inOrder(folder, listed)]);
   }
+}
+
+/** The most folders of a summary: as many as fit on a screen. */
+export const SUMMARY_FOLDERS = 30;
+
+/** A diff without its changes, and with its folders. */
+export interface PlanSummary extends Omit<PlanDiff, "changes" | "renames"> {
+  readonly folders: readonly FolderSummary[];
+}
+
+/** What a plan changes, by folders. */
+export async function summaryOf(
+  plans: { diff(plan: string | undefined, options: DiffOptions): Promise<PlanDiff> },
+  plan: string | undefined,
+  { paths }: Pick<DiffOptions, "paths">,
+): Promise<PlanSummary> {
+  const summary = new ChangeSummary();
+  const onChange = (change: PlanChange): void => summary.add(change);
+  const { changes: _, renames: __, ...diff } = await plans.diff(plan, { ...(paths && { paths }), onChange });
+  return { ...diff, folders: summary.folders(SUMMARY_FOLDERS) };
 }
 
 function largest(folders: readonly Folder[]): number {

@@ -607,6 +607,10 @@ class Plan:
     def hunks(self, path: str, *, resource: str | None = None) -> dict[str, JSON]:
         return self._get("/review/hunks", path=path, resource=resource)
 
+    def rows(self, path: str, *, resource: str | None = None) -> Iterator[dict[str, JSON]]:
+        """The changed rows at a path of the diff of a database, page by page as they are asked for."""
+        yield from self._pages("/review/rows", "rows", {"path": path, "resource": resource})
+
     def content(self, path: str, side: Literal["before", "after"], *, resource: str | None = None) -> bytes:
         """The content of a file before or after its change."""
         query = {"path": path, "side": side, "resource": resource}

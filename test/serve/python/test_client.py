@@ -216,6 +216,7 @@ class ClientTest(unittest.TestCase):
             self.assertNotEqual(plan.path(), str(file))
             plan.sql("INSERT INTO items VALUES (7)")
             self.assertEqual(plan.sql("SELECT price FROM items")[0]["rows"], [[7]])
+            self.assertEqual(len(list(plan.rows("items"))), 1)
 
     def test_reviews(self) -> None:
         plan = self.plan()

@@ -274,6 +274,8 @@ export interface ExactPart {
   readonly paths: readonly string[];
   /** For files of which only some hunks land: the ids of these (hunks.ts). */
   readonly hunks?: { readonly [path: string]: readonly string[] };
+  /** For files that land with another content than the sandbox has: that content, in base64. */
+  readonly edited?: { readonly [path: string]: string };
 }
 
 /** The result of a prepare, for the commitPrepared of another process. Kept in the journal. */

@@ -51,6 +51,31 @@ export interface ApplyOptions {
   readonly afterRestart?: boolean;
 }
 
+/** An apply that lands what comes back from a diff editor. */
+export interface InteractiveOptions extends ApplyOptions {
+  readonly editor?: DiffEditor;
+}
+
+/** A program in which a person chooses and edits what lands. */
+export interface DiffEditor {
+  /** Shows the changes, and returns when the person is done. `false` if nothing is to land. */
+  edit(handed: HandedChanges): Promise<boolean>;
+  /** Called with files that the editor added to `after`, and that do not land. */
+  onIgnored(paths: readonly string[]): void;
+}
+
+/** What a diff editor gets. */
+export interface HandedChanges {
+  /** A folder with everything that changes, as the originals have it. */
+  readonly before: string;
+  /** The same as the plan has it. What is here afterwards lands. */
+  readonly after: string;
+  /** The files in them. */
+  readonly paths: readonly string[];
+  /** How many changes can't be shown this way. They stay in the plan. */
+  readonly unshown: number;
+}
+
 export interface ApplyResult {
   readonly planId: string;
   readonly state: PlanState;

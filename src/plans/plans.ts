@@ -9,7 +9,7 @@ import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/state/reserve.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
 import type { PlanContents } from "./entries/plan-contents.ts";
-import type { ApplyOptions, ApplyResult, LandedPlan } from "./landing-views.ts";
+import type { ApplyResult, InteractiveOptions, LandedPlan } from "./landing-views.ts";
 import type { PlanJoining } from "./making/plan-joining.ts";
 import type { PlanCreation } from "./plan-creation.ts";
 import type { AddOptions, CreatePlanOptions, ListPlansOptions, PlanView } from "./plan-views.ts";
@@ -110,7 +110,7 @@ export class Plans {
    * Lands everything or nothing; with `only`, all of the chosen part or nothing, and the plan stays open with
    * the rest. With `update`, merges first. Fails only by `AtomicCommitError`, unless there is no such plan.
    */
-  async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
+  async apply(plan: string | undefined, options: InteractiveOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
     if (options.update === true)
       await failingAsOne("commit", async () =>
@@ -177,15 +177,16 @@ export class Plans {
 /** Whether an apply has to look at the changes before each strategy does. */
 export function needsInspection(
   plan: PlanRecord,
-  options: ApplyOptions,
+  options: InteractiveOptions,
   { configured }: PlanChecks,
 ): boolean {
-  const { digest, approved, approvedPart, only, check = [], checks } = options;
+  const { digest, approved, approvedPart, only, check = [], checks, editor } = options;
   return (
     digest !== undefined ||
     approved === true ||
     approvedPart === true ||
     only !== undefined ||
+    editor !== undefined ||
     check.length > 0 ||
     (checks !== false && configured.length > 0) ||
     hasUnwritable(plan)

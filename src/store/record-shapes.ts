@@ -111,7 +111,9 @@ const participant = object<Participant>({
   kind: oneOf(...Object.keys(kinds)),
   status: oneOf(...Object.keys(statuses)),
   only: optional(list(text)),
-  exactly: optional(object<ExactPart>({ paths: list(text), hunks: optional(anyObject) })),
+  exactly: optional(
+    object<ExactPart>({ paths: list(text), hunks: optional(anyObject), edited: optional(anyObject) }),
+  ),
   allow: optional(list(text)),
   isFinal: optional(truth),
   prepared: optional(prepared),

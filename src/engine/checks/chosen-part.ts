@@ -11,14 +11,16 @@ import { type Scope, toEnginePath, toResourcePath } from "../workspace/scope.ts"
  * replaced folder land with the folder, and the names of one file land together. A smaller choice is refused,
  * because more would land than the user asked for, or something else.
  */
-export function chosenPart(found: ChangeSet, { only, exactly }: PartChoice, scope: Scope): ChangeSet {
+export function chosenPart(found: ChangeSet, choice: PartChoice, scope: Scope): ChangeSet {
+  const { only, exactly } = choice;
   if (only === undefined) return found;
-  const choice = exactly === undefined ? new PathPatterns(only) : new Set(exactly.paths);
-  const isMeant = ({ path }: { readonly path: string }) => choice.has(toResourcePath(scope, path));
+  const paths = exactly === undefined ? new PathPatterns(only) : new Set(exactly.paths);
+  const isMeant = ({ path }: { readonly path: string }) => paths.has(toResourcePath(scope, path));
   const inside = changesByEntry(found);
   const entries = [...found.entries].filter((entry) =>
-    isChosen(entry, inside.get(entry.path) ?? [], isMeant),
+    isChosen(entry, inside.get(entry.path) ?? [], { isMeant, isExact: exactly !== undefined }),
   );
+  assertLandAlone(chosenContents(choice, scope), new Set(entries.map(({ path }) => path)));
   const changes = entries.flatMap(({ path }) => inside.get(path) ?? []);
   assertWholeFiles(found, new Set(changes.map(({ path }) => path)));
   return { entries, changes, folderTimes: fitting(found.folderTimes, isMeant), anchors: found.anchors };
@@ -27,10 +29,27 @@ export function chosenPart(found: ChangeSet, { only, exactly }: PartChoice, scop
 /** How the part is chosen. */
 type PartChoice = Pick<Transaction, "only" | "exactly">;
 
-/** The hunks that land of files of a part of which not all lands. */
-export function chosenHunks({ exactly }: PartChoice, scope: Scope): ReadonlyMap<string, ReadonlySet<string>> {
-  const hunks = Object.entries(exactly?.hunks ?? {});
-  return new Map(hunks.map(([path, ids]) => [toEnginePath(scope, path), new Set(ids)]));
+/** What lands of a file that does not land as the sandbox has it: some hunks (hunks.ts), or other bytes. */
+export type ChosenContent = { readonly hunks: ReadonlySet<string> } | { readonly bytes: Buffer };
+
+/** The files of a part that do not land as the sandbox has them. */
+export function chosenContents({ exactly }: PartChoice, scope: Scope): ReadonlyMap<string, ChosenContent> {
+  const chosen = new Map<string, ChosenContent>();
+  for (const [path, ids] of Object.entries(exactly?.hunks ?? {}))
+    chosen.set(toEnginePath(scope, path), { hunks: new Set(ids) });
+  for (const [path, content] of Object.entries(exactly?.edited ?? {}))
+    chosen.set(toEnginePath(scope, path), { bytes: Buffer.from(content, "base64") });
+  return chosen;
+}
+
+/** Refuses another content for a file that lands with its folder: the folder lands as the sandbox has it. */
+function assertLandAlone(contents: ReadonlyMap<string, ChosenContent>, entries: ReadonlySet<string>): void {
+  for (const path of contents.keys())
+    if (!entries.has(path))
+      throw new UsageError(`${path} can only land as the plan has it, with the folder that it is in.`, {
+        hint: "That folder is new, deleted or replaced, and lands as one. Let it land as it is, or not at all.",
+        code: "PART_OF_FOLDER",
+      });
 }
 
 /** Every change belongs to the entry that moves it. */
@@ -51,19 +70,21 @@ function changesByEntry({ changes, entries }: ChangeSet): ReadonlyMap<string, re
 function isChosen(
   entry: TreeEntry,
   inside: readonly TreeChange[],
-  isMeant: (change: { readonly path: string }) => boolean,
+  { isMeant, isExact }: { isMeant(change: { readonly path: string }): boolean; isExact: boolean },
 ): boolean {
-  if (isMeant(entry)) return true;
+  // A path takes along what is below it, unless exactly these paths are chosen.
+  if (isMeant(entry) && !isExact) return true;
   // A new folder lands with its contents.
   const holding = new Set(inside.map(({ path }) => parentPath(path)));
   const comesAlong = ({ path, operation, after }: TreeChange) =>
     operation !== "modified" && after?.kind === "directory" && holding.has(path);
   const below = inside.filter((change) => !comesAlong(change));
   const [meant, others] = [below.filter(isMeant), below.filter((change) => !isMeant(change))];
-  if (meant.length === 0) return false;
-  if (others.length === 0) return true;
+  if (others.length === 0) return meant.length > 0;
+  const [first = isMeant(entry) ? entry : undefined] = meant;
+  if (first === undefined) return false;
   throw new UsageError(
-    `${meant[0]?.path} can't land without the rest of the folder ${entry.path}, which lands as one.`,
+    `${first.path} can't land without the rest of the folder ${entry.path}, which lands as one.`,
     {
       hint: `Choose ${entry.path}: it is new, deleted or replaced as a whole, with ${inside.length} changes.`,
       code: "PART_OF_FOLDER",

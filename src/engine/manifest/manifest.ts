@@ -109,7 +109,7 @@ export interface ManifestEntry {
   readonly skeleton?: Skeleton;
   /** For a file with several names on an overlay: it gets another number when it moves. */
   readonly byContent?: true;
-  /** Only some hunks of the file land: the rest stays in the sandbox. */
+  /** Only some hunks of the file land, or another content: the sandbox keeps its own. */
   readonly partly?: true;
   /** For an entry of metadata only. */
   readonly metadata?: {

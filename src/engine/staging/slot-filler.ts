@@ -16,6 +16,7 @@ import { runAtOnce } from "../work/pace.ts";
 import type { CheckedEntry } from "./checked-entries.ts";
 import { isHeld } from "./held-entry.ts";
 import { freeOfMarks } from "./layer-traces.ts";
+import { notInPart } from "./not-in-part.ts";
 import { metadataChange } from "./staged-manifest.ts";
 import type { RenamingInput } from "./staging-input.ts";
 import type { StagingPlan } from "./survey.ts";
@@ -28,8 +29,8 @@ function isSettledLater({ after }: TreeEntry): boolean {
   return after?.kind === "directory" || after?.nlink !== 1;
 }
 
-/** Puts the chosen hunks of an entry into its slot; "false" if the entry lands as a whole. */
-export type StagesHunks = (checked: CheckedEntry, slots: Slots) => boolean;
+/** Puts the chosen content of an entry into its slot; "false" if the entry lands as a whole. */
+export type StagesContent = (checked: CheckedEntry, slots: Slots) => boolean;
 
 interface FilledSlot {
   readonly checked: CheckedEntry;
@@ -49,18 +50,18 @@ export class SlotFiller implements Disposable {
   readonly #input: RenamingInput;
   readonly #slots: Slots;
   readonly #writer: EntriesWriter;
-  readonly #stagesHunks: StagesHunks;
+  readonly #stagesContent: StagesContent;
   readonly #parents: OpenParent;
   readonly #links: LinkMap = new Map();
   #hasMovedFolders = false;
   #hasUnsettled = false;
   readonly #isOnOverlay: boolean;
 
-  constructor(input: RenamingInput, slots: Slots, writer: EntriesWriter, stagesHunks: StagesHunks) {
+  constructor(input: RenamingInput, slots: Slots, writer: EntriesWriter, stagesContent: StagesContent) {
     this.#input = input;
     this.#slots = slots;
     this.#writer = writer;
-    this.#stagesHunks = stagesHunks;
+    this.#stagesContent = stagesContent;
     this.#parents = new OpenParent(input.sandbox);
     this.#isOnOverlay = isOnOverlay(input.original);
   }
@@ -69,10 +70,11 @@ export class SlotFiller implements Disposable {
     const { entry, slot } = checked;
     if (checked.isRenamed) return;
     if (!checked.comesIn || plan.method === "link") {
+      if (this.#input.contents?.has(entry.path) === true) throw notInPart(entry.path);
       this.#write(checked, plan, undefined);
       return;
     }
-    if (!this.#stagesHunks(checked, this.#slots)) {
+    if (!this.#stagesContent(checked, this.#slots)) {
       if (plan.method === "copy") this.#copy(checked, plan);
       else this.#take(checked);
     }
@@ -154,7 +156,7 @@ export class SlotFiller implements Disposable {
   #write(checked: CheckedEntry, plan: StagingPlan, inSlot: Facts | undefined): void {
     const { entry, slot, before } = checked;
     const own = this.#extrasOf(checked, before, plan);
-    const known = this.#input.hunks?.has(entry.path) === true ? { ...own, partly: true as const } : own;
+    const known = this.#input.contents?.has(entry.path) === true ? { ...own, partly: true as const } : own;
     const extras = this.#isOnOverlay ? { ...known, ...this.#onOverlay(checked) } : known;
     this.#writer.add({
       slot,

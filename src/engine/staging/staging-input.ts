@@ -2,6 +2,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import type { Age } from "../base/age.ts";
 import type { BaseFacts } from "../base/base-facts.ts";
 import type { ChangeSet, TreeEntry } from "../changes/change-set.ts";
+import type { ChosenContent } from "../checks/chosen-part.ts";
 import type { LandingRules } from "../checks/landing-policy.ts";
 import type { RenamedPaths } from "../manifest/renamed-paths.ts";
 import type { LongWork } from "../work/long-work.ts";
@@ -17,8 +18,8 @@ export interface StagingInput {
    * as before. Default: no.
    */
   readonly isPart?: boolean;
-  /** For a part: the files of which only some hunks land, and the ids of these (hunks.ts). */
-  readonly hunks?: ReadonlyMap<string, ReadonlySet<string>>;
+  /** For a part: what lands of files that do not land as the sandbox has them. */
+  readonly contents?: ReadonlyMap<string, ChosenContent>;
   /**
    * An entry that another writer changes after the prepare stays, and is reported, instead of being replaced.
    * Default: no.

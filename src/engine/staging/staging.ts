@@ -19,7 +19,7 @@ import type { Steps } from "../work/pace.ts";
 import { assertReachable } from "../workspace/workspace.ts";
 import { CheckedEntries, type CheckedEntry } from "./checked-entries.ts";
 import { findMarks } from "./layer-traces.ts";
-import { SlotFiller, type StagesHunks } from "./slot-filler.ts";
+import { SlotFiller, type StagesContent } from "./slot-filler.ts";
 import { makeBallast, plannedFolderTimes, roomToCopyUp } from "./staged-manifest.ts";
 import type { RenamingInput, StagingInput } from "./staging-input.ts";
 import { type FolderTimes, readStagingRecord, StagingRecordWriter } from "./staging-record.ts";
@@ -60,7 +60,7 @@ export async function stage(given: StagingInput): Promise<StagedLanding | null> 
   survey.decide();
   const anchors = linkedAnchors(input, survey);
   await work.run("recording", recordMoves(input, entries, survey), entries.count);
-  const filling = fillSlots(input, entries, survey, await hunkStaging(input));
+  const filling = fillSlots(input, entries, survey, await contentStaging(input));
   const digest = await work.run("preparing", filling, entries.count);
   // Entries need their true modes before the barrier that tells what changed after the staging.
   closeBelow(input.landing.path);
@@ -160,11 +160,11 @@ function* fillSlots(
   input: RenamingInput,
   entries: CheckedEntries,
   survey: Survey,
-  stagesHunks: StagesHunks,
+  stagesContent: StagesContent,
 ): Steps<string> {
   using slots = Slots.make(input.landing, entries.count);
   using writer = new EntriesWriter(input.landing, ENTRIES);
-  using filler = new SlotFiller(input, slots, writer, stagesHunks);
+  using filler = new SlotFiller(input, slots, writer, stagesContent);
   const planOf = ({ entry, slot }: CheckedEntry) => survey.planOf(entry, slot);
   let hasFolders = false;
   for (const checked of entries) {
@@ -179,14 +179,14 @@ function* fillSlots(
   return writer.end();
 }
 
-/** Loaded for a part with hunks: most landings have none. */
-async function hunkStaging(input: StagingInput): Promise<StagesHunks> {
-  const { hunks } = input;
-  if (hunks === undefined || hunks.size === 0) return () => false;
-  const { stageHunks } = await import("./staged-hunks.ts");
+/** Loaded for a part with files that do not land as they are: most landings have none. */
+async function contentStaging(input: StagingInput): Promise<StagesContent> {
+  const { contents } = input;
+  if (contents === undefined || contents.size === 0) return () => false;
+  const { stageContent } = await import("./staged-content.ts");
   return (checked, slots) => {
-    const chosen = hunks.get(checked.entry.path);
-    if (chosen !== undefined) stageHunks(input, checked, slots, chosen);
+    const chosen = contents.get(checked.entry.path);
+    if (chosen !== undefined) stageContent(input, checked, slots, chosen);
     return chosen !== undefined;
   };
 }

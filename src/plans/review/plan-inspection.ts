@@ -4,8 +4,9 @@ import { movePlan, type PlanRecord } from "../../core/plan.ts";
 import { type Check, DEFAULT_CHECK_MS } from "../../core/values/checks.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { lastApproval, movedOn, notApproved, noteReviewAsked, recordApproval } from "../approvals.ts";
+import type { EditedPart } from "../edit/edited-part.ts";
 import { noteSealed } from "../history/plan-log.ts";
-import type { ApplyOptions } from "../landing-views.ts";
+import type { ApplyOptions, DiffEditor, InteractiveOptions } from "../landing-views.ts";
 import { ChangesDigest, digestOf, eachChange, type PlanChanges, planChanges } from "../plan-changes.ts";
 import { planDiff } from "../plan-diff.ts";
 import type { DiffOptions, PatchOptions, PlanChange, PlanDiff } from "../plan-views.ts";
@@ -23,6 +24,12 @@ export interface PlanChecks {
    * what passed. `digest` gives that of what would land now.
    */
   run(plan: PlanRecord, checks: readonly Check[], digest: () => Promise<string>): Promise<string>;
+}
+
+/** What is known of an apply before it is reviewed. */
+interface Known {
+  readonly approval?: Approval;
+  readonly edited?: EditedPart;
 }
 
 /** What a plan would land: shows it, records approvals of it, and looks at it before an apply. */
@@ -99,25 +106,56 @@ export class PlanInspection {
   }
 
   /** What the commit of an apply needs. Runs the checks of the apply first. */
-  async commitOptions(plan: PlanRecord, options: ApplyOptions): Promise<CommitAllOptions> {
+  async commitOptions(
+    plan: PlanRecord,
+    { editor, ...options }: InteractiveOptions,
+  ): Promise<CommitAllOptions> {
+    if (editor !== undefined) return await this.#commitEdited(plan, options, editor);
     const { approvedPart: isPart, update: _, ...others } = options;
     const part = isPart === true ? await this.#approved(plan) : undefined;
     if (part?.whole !== undefined) return await this.commitOptions(plan, { ...others, digest: part.whole });
     const approval = options.approved === true ? await this.approval(plan.id) : undefined;
+    const known = approval === undefined ? {} : { approval };
     const { digest: given, approved, only, check: __, checks: ___, ...rest } = others;
     const allow = [...(options.allow ?? []), ...(approval?.allow ?? [])];
-    const passed = await this.#check(plan, { ...options, allow }, approval);
+    const passed = await this.#check(plan, { ...options, allow }, known);
     const digest = given ?? passed;
     const isReviewed = digest !== undefined || approved === true || part !== undefined || hasUnwritable(plan);
     const wanted = { ...options, allow, ...(digest !== undefined && { digest }) };
-    const review = isReviewed && { review: () => this.#review(plan, wanted, approval) };
+    const review = isReviewed && { review: () => this.#review(plan, wanted, known) };
     const chosen = only && (async () => choosePaths(plan, (await this.#changes(plan)).changes, only));
     const choose = part === undefined ? chosen : async () => (await this.#approved(plan)).chosen;
     return { ...rest, allow, ...review, ...(choose !== undefined && { choose }) };
   }
 
+  /** What lands is what comes back from the editor, if the plan is then still what the editor was given. */
+  async #commitEdited(
+    plan: PlanRecord,
+    options: ApplyOptions,
+    editor: DiffEditor,
+  ): Promise<CommitAllOptions> {
+    // What would be refused in any case is refused before the person works on it.
+    movePlan(plan, "applying");
+    this.#session.sandboxes.assertUnused(plan);
+    const { editedPart } = await import("../edit/edited-part.ts");
+    const { changes: all } = await this.#changes(plan);
+    const digest = digestOf(all);
+    if (options.digest !== undefined && options.digest !== digest) throw movedOn(undefined);
+    const handed = options.only === undefined ? all : chosenChanges(plan, all, options.only);
+    const edited = await editedPart(this.#session, plan, { all, handed }, editor);
+    const { only: _, ...wanted } = { ...options, digest };
+    if (edited.isWhole) return await this.commitOptions(plan, wanted);
+    const { approved: __, update: ___, check: ____, checks: _____, ...rest } = wanted;
+    await this.#check(plan, wanted, { edited });
+    return {
+      ...rest,
+      review: () => this.#review(plan, wanted, { edited }),
+      choose: async () => edited.chosen,
+    };
+  }
+
   /** Runs the checks, if there are any. Returns the digest of what passed: nothing else may land. */
-  async #check(plan: PlanRecord, options: ApplyOptions, approval?: Approval): Promise<string | undefined> {
+  async #check(plan: PlanRecord, options: ApplyOptions, known: Known = {}): Promise<string | undefined> {
     const session = this.#session;
     const given = (options.check ?? []).map((run) => ({ run, time: DEFAULT_CHECK_MS }));
     const all = [...(options.checks === false ? [] : this.#checks.configured), ...given];
@@ -125,7 +163,7 @@ export class PlanInspection {
     // What would be refused in any case is refused before the checks take their time.
     movePlan(plan, "applying");
     session.sandboxes.assertUnused(plan);
-    await this.#review(plan, options, approval);
+    await this.#review(plan, options, known);
     return await this.#checks.run(plan, all, async () => await this.#digest(plan));
   }
 
@@ -147,12 +185,13 @@ export class PlanInspection {
   async #review(
     plan: PlanRecord,
     { digest, only, allow, approved, approvedPart: isPart }: ApplyOptions,
-    approval?: Approval,
+    { approval, edited }: Known = {},
   ): Promise<void> {
     if (approved === true && approval === undefined) throw notApproved(plan);
     const { changes, selfRunning } = await this.#changes(plan, allow);
     const chosen = only === undefined ? changes : chosenChanges(plan, changes, only);
-    const landing = isPart === true ? (await this.#approved(plan, changes)).landing : chosen;
+    const part = edited ?? (isPart === true ? await this.#approved(plan, changes) : undefined);
+    const landing = part?.landing ?? chosen;
     assertMayLand(plan, landing);
     const now = digestOf(changes);
     if (approval !== undefined && approval.digest !== now) throw movedOn(approval);

@@ -22,7 +22,7 @@ import {
   saveUnlessSame,
 } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { stateOfChanges, type TreeState } from "../../engine/checkpoint/tree-state.ts";
-import { chosenHunks } from "../../engine/checks/chosen-part.ts";
+import { chosenContents } from "../../engine/checks/chosen-part.ts";
 import { LandingRules } from "../../engine/checks/landing-policy.ts";
 import { whatMayLand } from "../../engine/checks/what-may-land.ts";
 import { isOfPart, Landings } from "../../engine/landing/landings.ts";
@@ -144,7 +144,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
       baseOf,
       isLayer: sandbox.tree.isMark !== undefined,
       isPart: transaction.only !== undefined,
-      hunks: chosenHunks(transaction, sandbox.scope),
+      contents: chosenContents(transaction, sandbox.scope),
       rules: new LandingRules(this.context.policy, baseOf, changes.changes, sandbox.tree.isMark),
     });
   }

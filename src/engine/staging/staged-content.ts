@@ -1,4 +1,4 @@
-import { SandboxConflictError, UnsupportedError } from "../../core/errors/errors.ts";
+import { SandboxConflictError } from "../../core/errors/errors.ts";
 import { baseName, parentPath } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -6,10 +6,12 @@ import { closeFile } from "../../system/calls/handles.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { readBytes, writeBytes } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import type { ChosenContent } from "../checks/chosen-part.ts";
 import { type Slots, slotName } from "../manifest/slots.ts";
 import { withHunks } from "../text/hunks.ts";
 import { giveMetadata } from "../tree/metadata.ts";
 import type { CheckedEntry } from "./checked-entries.ts";
+import { notInPart } from "./not-in-part.ts";
 import type { StagingInput } from "./staging-input.ts";
 
 const POINTS = {
@@ -19,20 +21,25 @@ const POINTS = {
 };
 
 /**
- * Puts into the slot the original's file with some hunks of the sandbox's. Mode, owner and attributes are the
- * original's: what else changed stays in the sandbox with the other hunks. The time is the sandbox's.
+ * Puts into the slot what lands of a file that does not land as the sandbox has it. Mode, owner and
+ * attributes of a file that the original has stay the original's: what else changed stays in the sandbox. The
+ * time is the sandbox's.
  */
-export function stageHunks(
-  { original, sandbox }: StagingInput,
+export function stageContent(
+  { original, sandbox, rules }: StagingInput,
   { entry: { path, after }, before, slot }: CheckedEntry,
   slots: Slots,
-  chosen: ReadonlySet<string>,
+  chosen: ChosenContent,
 ): void {
   using from = original.openBelow(parentPath(path));
   using work = sandbox.openBelow(parentPath(path));
   const name = baseName(path);
-  if (!isSingleFile(before) || !isSingleFile(after)) throw notInHunks(path);
-  const content = withHunks(contentOf(from, name), contentOf(work, name), chosen);
+  if (!isSingleFile(after)) throw notInPart(path);
+  const isNew = before === undefined;
+  if (!isNew && !isSingleFile(before)) throw notInPart(path);
+  if (isNew && "hunks" in chosen) throw notInPart(path);
+  const content =
+    "bytes" in chosen ? chosen.bytes : withHunks(contentOf(from, name), contentOf(work, name), chosen.hunks);
   if (content === undefined)
     throw new SandboxConflictError([], {
       message: `${path} has other hunks now than those that were chosen.`,
@@ -46,9 +53,13 @@ export function stageHunks(
     closeFile(fd);
   }
   const made = folder.facts(target);
-  const facts = { ...before, mtime: after.mtime, atime: after.atime };
-  if (made !== undefined)
-    giveMetadata(POINTS.metadata, { folder, name: target }, { facts, xattrs: readXattrs(from, name) }, made);
+  const metadata = isNew
+    ? {
+        facts: { ...after, mode: rules.mode(path, after) },
+        xattrs: rules.xattrs(path, readXattrs(work, name)),
+      }
+    : { facts: { ...before, mtime: after.mtime, atime: after.atime }, xattrs: readXattrs(from, name) };
+  if (made !== undefined) giveMetadata(POINTS.metadata, { folder, name: target }, metadata, made);
 }
 
 /** A file with several names would land as two. */
@@ -63,10 +74,4 @@ function contentOf(folder: Folder, name: string): Buffer {
   } finally {
     closeFile(fd);
   }
-}
-
-function notInHunks(path: string): UnsupportedError {
-  return new UnsupportedError(`${path} can't land in hunks: it is no file, or has several names.`, {
-    hint: "Let it land as a whole, or not at all.",
-  });
 }

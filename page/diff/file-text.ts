@@ -46,6 +46,15 @@ export function shownHunks({ digest, hunks }: FileText): ShownHunks | undefined 
   return { digest, ids: hunks.map(({ id = "" }) => id) };
 }
 
+/** Whether every line that can be shown ends with CRLF. */
+export function endsInCrlf({ hunks, after = [] }: FileText): boolean {
+  const lines = hunks.flatMap((hunk) => hunk.lines).filter(({ isCutOff }) => isCutOff !== true);
+  // The last line of the file may have no end.
+  const others = after.slice(0, -1);
+  const hasIt = (text: string) => text.endsWith("\r");
+  return lines.length > 0 && lines.every(({ text }) => hasIt(text)) && others.every(hasIt);
+}
+
 function linesIn(text: string): readonly string[] {
   const lines = text.split("\n");
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;

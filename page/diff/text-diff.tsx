@@ -5,10 +5,11 @@ import type { PlanModel } from "../model/plan-model.ts";
 import { messageOf } from "../model/review.ts";
 import { isSideBySide } from "../model/settings.ts";
 import { amount, counted } from "../text/amounts.ts";
+import { Shown } from "../text/shown.tsx";
 import { Comments } from "../view/comments.tsx";
-import { type Colours, coloursOf, type FileText, read, shownHunks } from "./file-text.ts";
+import { type Colours, coloursOf, endsInCrlf, type FileText, read, shownHunks } from "./file-text.ts";
 import { HunkBar, HunkCounts } from "./hunk-bar.tsx";
-import { LineText } from "./line-text.tsx";
+import { LineText, ShowsCrlf } from "./line-text.tsx";
 import { type GapRow, type LineRow, type Opened, type Row, rowsOf, type Side } from "./rows.ts";
 import type { Tokens } from "./syntax.ts";
 
@@ -57,8 +58,14 @@ export function TextDiff({ model, change }: TextDiffProps): ComponentChildren {
     if (chosen >= most) setMost(chosen + MOST_ROWS);
   }, [chosen, most]);
   if (text === undefined) return <p class="empty">Reading…</p>;
-  if (typeof text === "string") return <p class="warning">{text}</p>;
+  if (typeof text === "string")
+    return (
+      <p class="warning">
+        <Shown text={text} />
+      </p>
+    );
   const ids = text.digest === change.digest ? (model.hunks.value?.ids ?? []) : [];
+  const isAllCrlf = endsInCrlf(text);
   const open = (gap: number, more: Partial<Opened>) => {
     const { head, tail } = opened.get(gap) ?? { head: 0, tail: 0 };
     setOpened(new Map(opened).set(gap, { head: head + (more.head ?? 0), tail: tail + (more.tail ?? 0) }));
@@ -73,34 +80,37 @@ export function TextDiff({ model, change }: TextDiffProps): ComponentChildren {
       onKeyDown={(event) => stepLine(model, event)}
       onClick={({ target }) => chooseLine(model, target)}
     >
-      {ids.length > 0 && <HunkCounts change={change} ids={ids} />}
-      <table class={`diff ${isSplit ? "split" : "unified"}`}>
-        <caption class="hidden">Changed lines</caption>
-        <colgroup>
-          <col class="number" />
-          {isSplit && <col />}
-          <col class="number" />
-          <col />
-        </colgroup>
-        <tbody>
-          {rows.slice(0, most).map((row, at) => (
-            <Fragment key={at}>
-              <DiffRow
-                {...{
-                  row,
-                  isSplit,
-                  colours,
-                  open,
-                  bar,
-                  canOpen: text.after !== undefined,
-                  chosen: model.line.value,
-                }}
-              />
-              <LineComments {...{ model, change, row, isSplit }} />
-            </Fragment>
-          ))}
-        </tbody>
-      </table>
+      {isAllCrlf && <p class="more">All lines end with CRLF.</p>}
+      <ShowsCrlf.Provider value={!isAllCrlf}>
+        {ids.length > 0 && <HunkCounts change={change} ids={ids} />}
+        <table class={`diff ${isSplit ? "split" : "unified"}`}>
+          <caption class="hidden">Changed lines</caption>
+          <colgroup>
+            <col class="number" />
+            {isSplit && <col />}
+            <col class="number" />
+            <col />
+          </colgroup>
+          <tbody>
+            {rows.slice(0, most).map((row, at) => (
+              <Fragment key={at}>
+                <DiffRow
+                  {...{
+                    row,
+                    isSplit,
+                    colours,
+                    open,
+                    bar,
+                    canOpen: text.after !== undefined,
+                    chosen: model.line.value,
+                  }}
+                />
+                <LineComments {...{ model, change, row, isSplit }} />
+              </Fragment>
+            ))}
+          </tbody>
+        </table>
+      </ShowsCrlf.Provider>
       {rows.length > most && (
         <p class="more">
           {counted(rows.length - most, "more line")}.{" "}

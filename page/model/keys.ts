@@ -45,7 +45,11 @@ export const KEYS: readonly Key[] = [
   { keys: ["↑", "↓"], does: "choose a line, in the changed lines; a row, in the list", act: () => undefined },
   { keys: ["/"], does: "filter the changes", act: () => focus("#filter") },
   { keys: ["l"], does: "go to the list of changes", act: () => focus(".windowed") },
-  { keys: ["d"], does: "go to the changed lines", act: () => focus(".diff-scroll") },
+  {
+    keys: ["d"],
+    does: "go to the changed lines, rows or images",
+    act: () => focus(".diff-scroll, .table-diff, .binary"),
+  },
   { keys: ["s"], does: "lines side by side, or one below the other", act: switchLayout },
   { keys: ["1", "2", "3", "4"], does: "changes, activity, checkpoints, outside", act: goToTab },
   { keys: ["A"], does: "approve the plan", act: () => ask("approve") },

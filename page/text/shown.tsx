@@ -7,7 +7,7 @@ const [BEGIN, END] = ["\u0001", "\u0002"];
 /** A text with its invisible characters escaped, and marked as such by BEGIN and END. */
 function marked(text: string): string {
   return replaceInvisible(text, (found) =>
-    found === "\t" ? found : `${BEGIN}${showInvisible(found)}${END}`,
+    found === "\t" ? found : `${BEGIN}${found === "\r" ? "\\r" : showInvisible(found)}${END}`,
   );
 }
 

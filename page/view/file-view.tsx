@@ -60,7 +60,7 @@ export function FileView({
             in <Shown text={change.resource} />
           </span>
           {changeNotes(change).map((note) => (
-            <span key={note}>{note}</span>
+            <bdi key={note}>{note}</bdi>
           ))}
         </p>
         {(change.warnings ?? []).map((warning) => (
@@ -111,7 +111,8 @@ function Content({ model, change, isRenamed }: ContentProps): ComponentChildren 
         key={`${change.resource} ${change.path}`}
       />
     );
-  if (hasOtherContent(change)) return <Binary plan={model.id} change={change} />;
+  if (hasOtherContent(change))
+    return <Binary plan={model.id} change={change} key={`${change.resource} ${change.path}`} />;
   return <p class="empty">The line above says all there is to this change.</p>;
 }
 

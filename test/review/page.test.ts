@@ -6,6 +6,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
 import { Workplace } from "../end-to-end/workplace.ts";
 import { NO_BROWSER, Reviewed, startBrowser } from "./browser.ts";
+import { picture } from "./picture.ts";
 import { makeShowcase } from "./showcase.ts";
 
 /** A plan over a folder, and where its sandbox is. */
@@ -19,11 +20,6 @@ async function violations(page: Page): Promise<readonly string[]> {
   const found = await new AxeBuilder({ page }).setLegacyMode().analyze();
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
-
-const ONE_PIXEL = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
-  "base64",
-);
 
 describe("the page of a review", { skip: NO_BROWSER }, () => {
   let browser: Browser;
@@ -51,47 +47,15 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     assert.deepEqual(reviewed.complaints, []);
   });
 
-  it("takes names, contents and messages as text: nothing runs, leaves the page or fakes a line of it", async () => {
-    using place = new Workplace();
-    const at = planOver(place, { "a.txt": "one\n" });
-    const script = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
-    const names = ["<img src=x onerror=window.broken=1>.txt", "back\u202etxt.exe", "zero\u200bwidth.js"];
-    for (const name of names) writeFileSync(join(at, name), `${script}\n\u202edrow\u202c \u200b\n`);
-    writeFileSync(join(at, "a.txt"), "@@ -1,1 +1,1 @@\n+faked\n<b>bold</b>\n\u001b[31mred\n");
-    writeFileSync(Buffer.from(`${at}/\xff\xfe.bin`, "latin1"), Buffer.from([0, 1, 2, 0xff]));
-    await using reviewed = await Reviewed.start(browser, place, ["work"]);
-    const page = await reviewed.open();
-    const tree = page.getByRole("tree");
-    await tree.getByText("back\\u202etxt.exe").waitFor();
-    await tree.getByText("zero\\u200bwidth.js").waitFor();
-    await tree.getByText("\\xff\\xfe.bin").click();
-    await page.getByText("00 01 02 ff").waitFor();
-    for (const shown of ["<img src=x onerror=window.broken=1>.txt", "back\\u202etxt.exe"]) {
-      await tree.getByText(shown).click();
-      await page.locator(".diff").getByText('onerror="window.broken=1"').waitFor();
-      assert.equal(await page.locator(".diff .escape").first().textContent(), "\\u202e");
-    }
-    await tree.getByText("a.txt", { exact: true }).click();
-    await page.getByRole("heading", { name: "a.txt" }).waitFor();
-    await page.locator("tr, td").getByText("@@ -1,1 +1,1 @@").waitFor();
-    const added = await page.locator("td.added.text code").allTextContents();
-    assert.deepEqual(added, ["@@ -1,1 +1,1 @@", "+faked", "<b>bold</b>", "\\u001b[31mred"]);
-    assert.equal(await page.locator("img, main script, b").count(), 0);
-    assert.equal(await page.evaluate("window.broken"), undefined);
-    await page.getByRole("button", { name: "Ask for changes" }).click();
-    await page.getByRole("textbox").fill(script);
-    await page.keyboard.press("Control+Enter");
-    const { stdout } = await reviewed.ended;
-    assert.ok(stdout.includes(script));
-    assert.deepEqual(reviewed.complaints, []);
-  });
-
   it("keeps words on files and folders and comments on lines with the plan, in two windows and for the agent", async () => {
     using place = new Workplace();
     const at = planOver(place, { "a.txt": "one\ntwo\n", "b.txt": "b\n" });
     writeFileSync(join(at, "a.txt"), "one\nTWO\n");
     writeFileSync(join(at, "b.txt"), "B\n");
-    writeFileSync(join(at, "dot.png"), ONE_PIXEL);
+    writeFileSync(
+      join(at, "dot.png"),
+      picture(1, 1, () => [255, 0, 0]),
+    );
     await using reviewed = await Reviewed.start(browser, place, ["work"]);
     const page = await reviewed.open();
     await page.getByRole("heading", { name: "a.txt" }).waitFor();

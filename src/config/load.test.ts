@@ -38,6 +38,7 @@ run:
   profile: claude
   read: { deny: [~/.ssh], allow: [~/.ssh/config] }
   home: { persist: [~/.tool] }
+  sockets: { docker: true, wayland: false, paths: [/run/x] }
   env: { allow: ["*"], deny: [A_*], set: { B: "1" } }
 resources:
   app: { location: ./app, type: build-folder, strategy: overlay }
@@ -58,10 +59,17 @@ resource_types:
             allow: [{ value: "~/.ssh/config", from: `${FILE}:19:35` }],
           },
           persist: [{ value: "~/.tool", from: `${FILE}:20:21` }],
+          sockets: {
+            allow: [
+              { value: "docker", from: `${FILE}:21:14` },
+              { value: "/run/x", from: `${FILE}:21:52` },
+            ],
+            deny: [{ value: "wayland", from: `${FILE}:21:28` }],
+          },
           variables: {
-            allow: [{ value: "*", from: `${FILE}:21:18` }],
-            deny: [{ value: "A_*", from: `${FILE}:21:31` }],
-            set: [{ name: "B", value: "1", from: `${FILE}:21:44` }],
+            allow: [{ value: "*", from: `${FILE}:22:18` }],
+            deny: [{ value: "A_*", from: `${FILE}:22:31` }],
+            set: [{ name: "B", value: "1", from: `${FILE}:22:44` }],
           },
         },
       ],

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { removeFolder } from "../support/remove-folder.ts";
 import { ACTORS, type Actor, Stage } from "./stage.ts";
 import { WalledStage } from "./walled-stage.ts";
 
@@ -33,6 +35,28 @@ class Agent {
     return JSON.parse(stdout);
   }
 }
+
+/** A program of the host that listens at a socket. */
+class Daemon implements Disposable {
+  readonly path: string;
+  readonly #folder: string;
+  readonly #server = createServer();
+
+  constructor(parent: string) {
+    this.#folder = mkdtempSync(join(parent, "drydock-daemon-"));
+    this.path = join(this.#folder, "socket");
+    this.#server.listen(this.path);
+    for (const path of [this.#folder, this.path]) chmodSync(path, 0o777);
+  }
+
+  [Symbol.dispose](): void {
+    this.#server.close();
+    removeFolder(this.#folder);
+  }
+}
+
+/** The kernel takes a connection before the program does. */
+const CONNECT = "perl -MIO::Socket::UNIX -e 'exit !IO::Socket::UNIX->new(Peer => $ARGV[0])'";
 
 const WHERE: readonly (readonly [string, (actor: Actor) => Stage])[] = [
   ["", (actor) => new Stage(actor)],
@@ -122,7 +146,7 @@ for (const actor of ACTORS) {
         mkdir -p ~/.claude ~/.codex; echo 1 > ~/.claude/x; echo 1 > ~/.tool/x; echo 1 > ~/.codex/x`;
       const { stdout, stderr } = agent.run(["--", "sh", "-c", look], env);
       assert.equal(stdout, "host key\n", stderr);
-      assert.match(stderr, /drydock\.yaml:4:30 asks that commands keep ~\/\.ssh; only your own config/);
+      assert.match(stderr, /drydock\.yaml:4:30 asks for ~\/\.ssh; only your own config/);
       const there = (path: string) => existsSync(join(stage.home, path));
       assert.deepEqual([".tool/x", ".claude/x", ".codex/x"].map(there), [true, false, false]);
     });
@@ -159,6 +183,33 @@ for (const actor of ACTORS) {
       for (const { path } of told.kept) assert.ok(existsSync(join(path, "probe")), path);
       const { stdout } = agent.run(["--explain", "--", "claude"], env);
       assert.match(stdout, /Can't read\n {2}~\/\.ssh +the profile claude\n/);
+    });
+
+    it("[X7] lets a command reach no socket in /run, but for those that the user's policy names", {
+      skip: process.geteuid?.() !== 0 && "only root makes a socket in /run",
+    }, () => {
+      using stage = new Stage(actor);
+      using daemon = new Daemon("/run");
+      using agent = new Daemon("/tmp");
+      const config = (text: string, at = "home/.config/drydock/config.yaml") => {
+        stage.write(at, text);
+        stage.give();
+      };
+      const env = { SSH_AUTH_SOCK: agent.path, DRYDOCK_CONFIG: "drydock.yaml" };
+      const reached = () => {
+        const call = `for path in ${daemon.path} "\${SSH_AUTH_SOCK:-/none}"; do ${CONNECT} "$path" && echo yes || echo no; done`;
+        const { stdout, stderr } = stage.drydock(["run", "--discard", "--", "sh", "-c", call], { env });
+        return [
+          ...stdout.trim().split("\n"),
+          ...(stderr.includes("only your own config") ? ["refused"] : []),
+        ];
+      };
+      config(`run: { sockets: { ssh_agent: true, paths: [${daemon.path}] } }\n`, "project/drydock.yaml");
+      assert.deepEqual(reached(), ["no", "no", "refused"]);
+      config(`run: { sockets: { ssh_agent: true, paths: [${daemon.path}] } }\n`);
+      assert.deepEqual(reached(), ["yes", "yes"]);
+      config("run: { sockets: { ssh_agent: false } }\n", "project/drydock.yaml");
+      assert.deepEqual(reached(), ["yes", "no"]);
     });
 
     it("refuses to keep what is Drydock's own, what is no folder, and what is not in the home", () => {

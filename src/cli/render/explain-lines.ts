@@ -19,6 +19,7 @@ export function explainLines(explained: RunExplanation, home: string | undefined
     ["Seems to change; goes with the plan", explained.scratch.map((text): Row => [path(text)])],
     ["Can't read", paths(explained.denied)],
     ["Can read all the same", paths(explained.readable)],
+    ["Sockets of this machine that it can reach", paths(explained.sockets)],
     ["Variables it does not get", variables.dropped.map(({ name, from }): Row => [displayPath(name), from])],
     ["Variables it gets", variables.set.map(({ name, from }): Row => [displayPath(name), from])],
     ["Asked for by the project, not allowed by you", paths(explained.refused)],
@@ -29,7 +30,7 @@ export function explainLines(explained: RunExplanation, home: string | undefined
       rows.length === 0 ? [] : [title, ...textTable(rows).map((line) => `  ${line}`), ""],
     ),
     `Network: ${explained.network === "open" ? "open" : "none"}`,
-    `Daemons of this machine: ${explained.strict ? "can't be reached" : "can be reached"}`,
+    `Sockets of this machine, but for those above: ${explained.strict ? "none" : "none in /run"}`,
     "All else on this machine can be read, and not changed.",
   ];
 }

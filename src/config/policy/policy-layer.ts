@@ -1,4 +1,9 @@
-import type { PolicyLayer, PolicyLine, RulePair } from "../../core/values/run-policy.ts";
+import {
+  type PolicyLayer,
+  type PolicyLine,
+  type RulePair,
+  SOCKET_NAMES,
+} from "../../core/values/run-policy.ts";
 import type { ConfigPath } from "../yaml/config-problem.ts";
 import type { PolicyValues } from "./policy-section.ts";
 
@@ -11,8 +16,8 @@ export function policyLayers(
   owner: PolicyLayer["owner"],
   placeOf: (path: ConfigPath) => string,
 ): readonly PolicyLayer[] {
-  const { profile, read, home, env } = values;
-  const said = [profile, ...[read, home, env].flatMap((section) => Object.values(section))];
+  const { profile, read, home, sockets, env } = values;
+  const said = [profile, ...[read, home, sockets, env].flatMap((section) => Object.values(section))];
   return said.every((value) => value === undefined) ? [] : [policyLayer(values, owner, placeOf)];
 }
 
@@ -30,7 +35,11 @@ function policyLayer(
     const allow = linesAt(given.allow, key, "allow");
     return { deny: linesAt(given.deny, key, "deny") ?? [], ...(allow !== undefined && { allow }) };
   };
-  const { profile, read, home, env } = values;
+  const { profile, read, home, sockets, env } = values;
+  const named = (wanted: boolean) =>
+    SOCKET_NAMES.filter((name) => sockets[name] === wanted).map(
+      (value): PolicyLine => ({ value, from: placeOf(["run", "sockets", value]) }),
+    );
   const persist = linesAt(home.persist, "home", "persist");
   const set = Object.entries(env.set ?? {}).map(([name, value]) => ({
     ...{ name, value },
@@ -41,6 +50,10 @@ function policyLayer(
     ...(profile !== undefined && { profiles: typeof profile === "string" ? [profile] : profile }),
     read: rules(read, "read"),
     ...(persist !== undefined && { persist }),
+    sockets: {
+      allow: [...named(true), ...(linesAt(sockets.paths, "sockets", "paths") ?? [])],
+      deny: named(false),
+    },
     variables: { ...rules(env, "env"), set },
   };
 }

@@ -17,6 +17,13 @@ const variable = z
   .string("must be text")
   .regex(VARIABLE_PATTERN, "must be the name of a variable, with * for any letters");
 
+function socket(what: string) {
+  return z
+    .boolean("must be true or false")
+    .optional()
+    .meta({ description: `May commands reach ${what}?`, examples: [true] });
+}
+
 function lines<Item extends z.ZodType<string>>(item: Item, description: string, example: readonly string[]) {
   return z
     .array(item, "must be a list")
@@ -45,6 +52,15 @@ export function policySection() {
     home: section({
       persist: lines(path, "Folders of your home that commands change for good, at once.", ["~/.claude"]),
     }).describe("What commands keep of your home. All else that they write there goes with the plan."),
+    sockets: section({
+      ssh_agent: socket("your ssh-agent"),
+      gpg_agent: socket("your gpg-agent"),
+      docker: socket("Docker or Podman, and through it the whole machine"),
+      wayland: socket("your screen, by Wayland"),
+      paths: lines(path, "Other sockets that commands can reach.", ["/run/postgresql/.s.PGSQL.5432"]),
+    }).describe(
+      "Sockets of daemons in /run, and of agents, that commands can reach; all others there lead nowhere.",
+    ),
     env: section({
       allow: lines(variable, "The variables that commands get, with * for any letters; default: all.", [
         "*",

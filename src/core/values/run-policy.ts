@@ -7,6 +7,10 @@
 export const PROFILE_NAMES = ["claude", "codex", "gemini", "opencode", "goose", "aider"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
+/** Sockets of the host that have a name of their own in a policy. */
+export const SOCKET_NAMES = ["ssh_agent", "gpg_agent", "docker", "wayland"] as const;
+export type SocketName = (typeof SOCKET_NAMES)[number];
+
 /** One entry of a policy. */
 export interface PolicyLine {
   readonly value: string;
@@ -27,6 +31,8 @@ export interface PolicyLayer {
   readonly read: RulePair;
   /** Folders of the home that commands change for good. */
   readonly persist?: readonly PolicyLine[];
+  /** Sockets that commands can reach, by name or by path, and those that they can't though others say so. */
+  readonly sockets: { readonly allow: readonly PolicyLine[]; readonly deny: readonly PolicyLine[] };
   readonly variables: RulePair & { readonly set: readonly PolicyVariable[] };
 }
 

@@ -48,8 +48,8 @@ export class CommandPolicies {
       ...(profiles !== undefined && profiles !== "automatic" && { profiles }),
       ...(automatic !== undefined && { automatic }),
     });
-    const { denied, readable, persisted } = policy;
-    const seen = [denied, readable, persisted].map((lines) => lines.map(({ path }) => path));
+    const { denied, readable, persisted, sockets } = policy;
+    const seen = [denied, readable, persisted, sockets].map((lines) => lines.map(({ path }) => path));
     return {
       ...policy,
       environment: environmentLeft(environment, policy),
@@ -75,5 +75,5 @@ function environmentLeft(environment: Environment, { dropped, set }: PolicyInFor
 
 /** What to tell about a line of a project that asks for more than the user allows. */
 export function refusedSentence({ value, from }: PolicyLine): string {
-  return `${from} asks that commands keep ${displayPath(value)}; only your own config can allow that.`;
+  return `${from} asks for ${displayPath(value)}; only your own config can allow that.`;
 }

@@ -40,6 +40,8 @@ export interface RunExplanation {
   readonly denied: readonly ExplainedLine[];
   /** What it can read in these. */
   readonly readable: readonly ExplainedLine[];
+  /** Sockets of the host that it can reach. */
+  readonly sockets: readonly ExplainedLine[];
   readonly variables: {
     readonly dropped: readonly ExplainedVariable[];
     readonly set: readonly ExplainedVariable[];
@@ -67,6 +69,7 @@ export function explain(
     kept: policy.persisted.map(pathOf),
     denied: policy.denied.map(pathOf),
     readable: policy.readable.map(pathOf),
+    sockets: policy.sockets.map(pathOf),
     variables: {
       dropped: policy.dropped.map(({ value, from }) => ({ name: value, from })),
       set: policy.set.map(({ name, from }) => ({ name, from })),

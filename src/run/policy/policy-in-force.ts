@@ -13,6 +13,7 @@ import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { expanded, type PathLine, readablePaths } from "./path-rules.ts";
 import { profileLayer } from "./profiles.ts";
+import { socketPaths, socketVariables } from "./sockets.ts";
 import { deniedBy } from "./variable-rules.ts";
 
 type Environment = { readonly [name: string]: string | undefined };
@@ -26,6 +27,8 @@ export interface PolicyInForce {
   /** What can be read in denied folders. */
   readonly readable: readonly PathLine[];
   readonly persisted: readonly PathLine[];
+  /** Sockets of the host that commands can reach. */
+  readonly sockets: readonly PathLine[];
   /** Variables of the environment that the command does not get. */
   readonly dropped: readonly PolicyLine[];
   readonly set: readonly PolicyVariable[];
@@ -60,6 +63,7 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
   const user = [...profiles.map((name) => profileLayer(name, "user")), ...ownedBy(request.layers, "user")];
   const sets = [user, project].filter((layers) => layers.length > 0);
   const { kept, refused } = persistedLines(user, project);
+  const sockets = socketLines(user, project);
   return {
     profiles: [...new Set([...profiles, ...project.flatMap((layer) => layer.profiles ?? [])])],
     ...readablePaths(
@@ -67,12 +71,13 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
       home,
     ),
     persisted: kept.flatMap((line) => persistedPath(line, home, request)),
+    sockets: socketPaths(sockets.allowed, environment, home),
     dropped: droppedVariables(
       environment,
       sets.map((layers) => mergedRules(layers.map(({ variables }) => variables))),
-    ),
+    ).filter(({ value }) => !socketVariables(sockets.allowed).includes(value)),
     set: [...project, ...user].flatMap(({ variables }) => variables.set),
-    refused,
+    refused: [...refused, ...sockets.refused],
   };
 }
 
@@ -100,6 +105,16 @@ function persistedLines(user: readonly PolicyLayer[], project: readonly PolicyLa
     kept: allowed.filter((line) => lists.every((list) => isIn(line, list))),
     refused: lists.flat().filter((line) => !isIn(line, allowed)),
   };
+}
+
+/** A project can take away a socket that the user allows, and add none. */
+function socketLines(user: readonly PolicyLayer[], project: readonly PolicyLayer[]) {
+  const of = (layers: readonly PolicyLayer[], which: "allow" | "deny") =>
+    layers.flatMap(({ sockets }) => sockets[which]);
+  const denied = new Set(of([...user, ...project], "deny").map(({ value }) => value));
+  const allowed = of(user, "allow").filter(({ value }) => !denied.has(value));
+  const known = new Set(allowed.map(({ value }) => value));
+  return { allowed, refused: of(project, "allow").filter(({ value }) => !known.has(value)) };
 }
 
 /** In a resource the plan has the say: what is written there lands with it. */

@@ -136,6 +136,7 @@ export function profileLayer(name: ProfileName, owner: PolicyLayer["owner"]): Po
     owner,
     read: { deny: lines(CREDENTIALS), allow: lines(NOT_SECRET) },
     persist: lines(persist),
+    sockets: { allow: [], deny: [] },
     variables: {
       deny: lines(SECRET_VARIABLES),
       allow: lines(["*", ...keys]),

@@ -12,7 +12,7 @@ import type { ViewStep } from "../launch/launch-spec.ts";
 import type { PathLine } from "../policy/path-rules.ts";
 import type { PolicyInForce } from "../policy/policy-in-force.ts";
 import { hasMountsBelow } from "./host-mounts.ts";
-import { strictParts } from "./private-folders.ts";
+import { realPaths, SOCKET_FOLDERS, strictParts } from "./private-folders.ts";
 import { prepareScratch, scratchLayers } from "./scratch.ts";
 import type { ShownSandbox } from "./shown-sandbox.ts";
 import { joinedSteps, viewSteps } from "./view.ts";
@@ -39,7 +39,7 @@ export interface NewView {
 }
 
 /** What a policy says about paths. */
-export type ViewPolicy = Pick<PolicyInForce, "denied" | "readable" | "persisted">;
+export type ViewPolicy = Pick<PolicyInForce, "denied" | "readable" | "persisted" | "sockets">;
 
 /** Prepares the scratch layers and folders of a command's view. Returns the steps that build the view. */
 export function newView({
@@ -62,7 +62,10 @@ export function newView({
   // Each command gets its own /dev.
   const hidden = [...all].filter((path) => !isAtOrBelow(path, "/dev"));
   const denied = policy.denied.map(({ path }) => path);
-  const binds = [...policy.readable.map(bindOf(false)), ...policy.persisted.map(bindOf(true))];
+  const binds = [
+    ...policy.readable.map(bindOf(false)),
+    ...[...policy.persisted, ...policy.sockets].map(bindOf(true)),
+  ];
   // A folder in which something is shown can't be missing: it is covered.
   const missing = denied.filter((path) => !binds.some(({ at }) => isStrictlyBelow(at, path)));
   const scratch =
@@ -79,7 +82,8 @@ export function newView({
   const common = {
     table,
     privileged,
-    withoutSockets: strict,
+    // Sockets of daemons are in /run. With --strict no socket leads anywhere, wherever it is.
+    socketless: strict ? ["/"] : realPaths(SOCKET_FOLDERS),
     scratch,
     hidden: [...hidden, ...denied],
     hiddenFiles: denied.filter((path) => !isFolder(path)),

@@ -8,7 +8,7 @@ import type { HostFile } from "./view-mount.ts";
 const POINTS = { make: failpoint("run.private") };
 const TEMPORARY = ["/tmp", "/var/tmp"];
 /** Folders in which daemons put their sockets. */
-const SOCKETS = ["/run", "/var/run"];
+export const SOCKET_FOLDERS: readonly string[] = ["/run", "/var/run"];
 const RESOLVER = "/etc/resolv.conf";
 const MOST_BYTES = 1 << 20;
 
@@ -18,7 +18,7 @@ export function strictParts(own: Folder): Pick<ViewRequest, "folders" | "files" 
     at,
     folder: temporaryFolder(own, `temporary-${index}`),
   }));
-  return { folders, emptied: realPaths(SOCKETS), files: resolver() };
+  return { folders, emptied: realPaths(SOCKET_FOLDERS), files: resolver() };
 }
 
 function temporaryFolder(own: Folder, name: string): string {
@@ -27,7 +27,7 @@ function temporaryFolder(own: Folder, name: string): string {
   return own.label(name);
 }
 
-function realPaths(paths: readonly string[]): readonly string[] {
+export function realPaths(paths: readonly string[]): readonly string[] {
   const real = paths.flatMap((path) => realPathOf(path) ?? []).filter((path) => path !== "/");
   return [...new Set(real)];
 }

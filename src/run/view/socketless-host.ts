@@ -8,6 +8,8 @@ import { coverFile, isStrictlyBelow, type ViewMount } from "./view-mount.ts";
 const OWN = ["/proc", "/sys", "/dev"];
 
 export interface SocketlessHost {
+  /** Where to begin: everything below is shown this way. */
+  readonly folders: readonly string[];
   /** Paths that mounts of ours cover, so the host is not visible there. */
   readonly covered: readonly string[];
   /** Paths of the host that are not shown at all. */
@@ -22,13 +24,13 @@ export interface SocketlessHost {
  */
 export function socketlessMounts(
   table: MountTable,
-  { covered, missing, kind }: SocketlessHost,
+  { folders: beginnings, covered, missing, kind }: SocketlessHost,
 ): readonly ViewMount[] {
   const isShown = (point: string) => !covered.some((path) => isAtOrBelow(point, path));
   // Without privilege a folder with a mount in it can't be a layer, even if that mount is not shown.
   const points = table.visible().flatMap(({ point }) => (kind === "user" || isShown(point) ? [point] : []));
   const mounts: ViewMount[] = [];
-  const open = ["/"];
+  const open = [...beginnings];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     const at = folder;
     if ([...OWN, ...covered].some((path) => isAtOrBelow(at, path))) continue;

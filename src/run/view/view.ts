@@ -30,8 +30,8 @@ export interface ViewRequest {
    * Whether this process may mount freely. If not, the mounts of the host can only be copied all together.
    */
   readonly privileged: boolean;
-  /** Whether the command can't reach sockets and fifos of the host. */
-  readonly withoutSockets: boolean;
+  /** Folders in which the command can't reach sockets and fifos of the host. */
+  readonly socketless: readonly string[];
   readonly scratch: readonly ScratchLayer[];
   /** Folders of the plan that replace folders of the host. */
   readonly folders: readonly { readonly at: string; readonly folder: string }[];
@@ -92,8 +92,7 @@ export function joinedSteps(privileged: boolean, machine: MachineEntries): reado
 }
 
 function mountsOf(request: ViewRequest): readonly ViewMount[] {
-  const { table, privileged, withoutSockets, scratch, folders, hidden, binds, emptied, shown, machine } =
-    request;
+  const { table, privileged, socketless, scratch, folders, hidden, binds, emptied, shown, machine } = request;
   const covered = [...folders.map(({ at }) => at), ...hidden, ...emptied, ...shown.map(({ at }) => at)];
   // No mount point can be made in a read-only overlay, so a hidden folder with something shown in it is
   // covered instead.
@@ -101,9 +100,12 @@ function mountsOf(request: ViewRequest): readonly ViewMount[] {
   const missing = hidden.filter((path) => !inside.some((at) => isStrictlyBelow(at, path)));
   return [
     ...(privileged ? hostMounts(table, covered) : []),
-    ...(withoutSockets
-      ? socketlessMounts(table, { covered, missing, kind: privileged ? "plain" : "user" })
-      : []),
+    ...socketlessMounts(table, {
+      folders: socketless,
+      covered,
+      missing,
+      kind: privileged ? "plain" : "user",
+    }),
     ...procMounts(privileged, machine),
     ...devMounts(),
     ...scratch.map((layer) => scratchMount(layer, privileged)),

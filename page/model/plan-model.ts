@@ -64,6 +64,8 @@ export class PlanModel {
 
   /** Votes and looks of this window that the server will tell of. */
   #own = 0;
+  /** Counts what this window says. What is read meanwhile may lack it. */
+  #words = 0;
   #reading = new AbortController();
   #settle: ReturnType<typeof setTimeout> | undefined;
 
@@ -77,6 +79,7 @@ export class PlanModel {
     const reading = new AbortController();
     this.#reading = reading;
     this.isLoading.value = true;
+    const words = this.#words;
     try {
       const plan = await showPlan(this.id);
       this.plan.value = plan;
@@ -84,6 +87,7 @@ export class PlanModel {
       if (plan.state === "open") await this.#readChanges(reading.signal);
       else batch(() => this.#take(undefined, []));
       this.failure.value = undefined;
+      if (words !== this.#words) this.#later();
     } catch (thrown) {
       if (reading.signal.aborted) return;
       // The changes moved while they were read.
@@ -157,9 +161,11 @@ export class PlanModel {
   async #say(shown: (change: Change) => Change, calls: readonly (() => Promise<void>)[]): Promise<void> {
     const before = this.changes.value;
     this.changes.value = before.map(shown);
+    this.#words += 1;
     this.#own += calls.length;
     try {
       for (const call of calls) await call();
+      this.#words += 1;
     } catch (thrown) {
       this.#own = 0;
       this.changes.value = before;
@@ -172,6 +178,7 @@ export class PlanModel {
   async look(item: Listed): Promise<void> {
     if (isSeen(item)) return;
     const digests = new Set(item.changes.map(({ digest }) => digest));
+    this.#words += 1;
     this.#own += 1;
     await look(this.id, [...digests]);
     this.changes.value = this.changes.value.map((change) =>

@@ -7,7 +7,7 @@ import {
 } from "../core/errors/errors.ts";
 import { displayPath } from "../core/paths/byte-path.ts";
 import { commandHint } from "./command-hints.ts";
-import { placeOf } from "./render/plan/place.ts";
+import { placeOf } from "./render/plan/attention-line.ts";
 import type { Styles } from "./render/styles.ts";
 import { oneLine } from "./terminal/printable.ts";
 

@@ -24,9 +24,14 @@ import type { CommitAllOptions, CommitAllResult } from "./commit-all.ts";
 import { type Coordinator, DryRunEnd } from "./coordinator.ts";
 import { commitFailure, failingAsOne } from "./failure.ts";
 import { planDuring } from "./journal.ts";
-import { assertForeignHaveWord, withWord } from "./landing-word.ts";
 import type { Outcome } from "./outcome.ts";
-import { assertReversible, choosing, participantsOf } from "./participants.ts";
+import {
+  assertForeignHaveWord,
+  assertReversible,
+  choosing,
+  participantsOf,
+  withWord,
+} from "./participants.ts";
 
 /**
  * Commits and undoes plans: claims the plan and its originals, puts the transaction together, records it, and

@@ -175,11 +175,7 @@ export class Plans {
 }
 
 /** Whether an apply has to look at the changes before each strategy does. */
-export function needsInspection(
-  plan: PlanRecord,
-  options: InteractiveOptions,
-  { configured }: PlanChecks,
-): boolean {
+function needsInspection(plan: PlanRecord, options: InteractiveOptions, { configured }: PlanChecks): boolean {
   const { digest, approved, approvedPart, only, check = [], checks, editor } = options;
   return (
     digest !== undefined ||

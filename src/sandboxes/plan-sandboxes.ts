@@ -2,7 +2,7 @@ import type { FullCapabilities } from "../core/capabilities.ts";
 import { messageOf, PlanStateError, SandboxStateError, UsageError } from "../core/errors/errors.ts";
 import { joinPath, ROOT_PATH } from "../core/paths/byte-path.ts";
 import { boundaryOf, type PlanRecord, type PlanResource, resourceById } from "../core/plan.ts";
-import { assertResourcePath } from "../core/resource/resource-path.ts";
+import { assertResourcePath } from "../core/resource/resource.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { moveSandbox, type SandboxState, USABLE_STATES } from "../core/sandbox-states.ts";

@@ -1,5 +1,5 @@
 import type { ResolveResult, UpdateResult } from "../../plans/updates/update-views.ts";
-import { placeOf } from "./plan/place.ts";
+import { placeOf } from "./plan/attention-line.ts";
 
 /** The result of an update: a line for each path, then what to do. */
 export function* updateLines(result: UpdateResult): Generator<string> {

@@ -1,7 +1,7 @@
 import { type Facts, sameTime } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
-import { readEntry } from "../tree/read-entry.ts";
+import { readEntry } from "../tree/open-parent.ts";
 
 /** What the original has at a path, as another writer left it. */
 export interface OriginalEntry {

@@ -6,7 +6,7 @@ import { listedInode, nameBlocks, nameFrom } from "../../system/calls/listing.ts
 import type { BaseFacts } from "../base/base-facts.ts";
 import type { Baseline, CopyFacts } from "../base/baseline.ts";
 import { lastStat } from "../base/stat-view.ts";
-import { assertNotTooDeep } from "../tree/depth-limit.ts";
+import { assertNotTooDeep } from "../tree/walk.ts";
 import type { Steps } from "../work/pace.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { ChangeSetBuilder, type NowSide, type Pair } from "./change-set-builder.ts";

@@ -1,8 +1,10 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import { nearest, parentPath } from "../../core/paths/byte-path.ts";
 import { PathPatterns } from "../../core/paths/path-patterns.ts";
+import { assertHasWord, type LandingPath } from "../../core/self-running/self-running.ts";
 import type { Transaction } from "../../core/strategy.ts";
 import type { ChangeSet, TreeChange, TreeEntry } from "../changes/change-set.ts";
+import { assertKeepsExcluded } from "../changes/exclusions.ts";
 import { fitting } from "../changes/rows.ts";
 import { type Scope, toEnginePath, toResourcePath } from "../workspace/scope.ts";
 
@@ -11,7 +13,7 @@ import { type Scope, toEnginePath, toResourcePath } from "../workspace/scope.ts"
  * replaced folder land with the folder, and the names of one file land together. A smaller choice is refused,
  * because more would land than the user asked for, or something else.
  */
-export function chosenPart(found: ChangeSet, choice: PartChoice, scope: Scope): ChangeSet {
+function chosenPart(found: ChangeSet, choice: PartChoice, scope: Scope): ChangeSet {
   const { only, exactly } = choice;
   if (only === undefined) return found;
   const paths = exactly === undefined ? new PathPatterns(only) : new Set(exactly.paths);
@@ -113,4 +115,35 @@ function assertWholeFiles({ changes, anchors }: ChangeSet, chosen: ReadonlySet<s
       code: "PART_OF_FILE",
     });
   }
+}
+
+/**
+ * The changes of a frozen sandbox that are to land. Refuses a part of an entry that lands as one, the folder
+ * of another resource, and files that tools run by themselves unless the user allows them.
+ */
+export function whatMayLand(found: ChangeSet, transaction: Transaction, scope: Scope): ChangeSet {
+  const chosen = chosenPart(found, transaction, scope);
+  assertKeepsExcluded(chosen, scope);
+  assertHasWord(
+    locationOf(scope),
+    Iterator.from(chosen.changes).map((change) => landingPath(change, scope)),
+    transaction.allow,
+  );
+  return chosen;
+}
+
+/** A repository may have any name, but tools know it as `.git`. */
+function locationOf({ root, only, repository }: Scope): string {
+  const isRepository = repository !== undefined && repository !== ".git";
+  const name = isRepository ? ".git" : only;
+  return name === undefined ? root : `${root === "/" ? "" : root}/${name}`;
+}
+
+function landingPath({ path, operation, before, after, parts }: TreeChange, scope: Scope): LandingPath {
+  return {
+    path: toResourcePath(scope, path),
+    operation,
+    kind: (after ?? before)?.kind ?? "file",
+    onlyTime: parts?.every((part) => part === "mtime") === true,
+  };
 }

@@ -14,9 +14,9 @@ import {
 import type { Folder } from "../../system/calls/folder.ts";
 import { readNames } from "../../system/calls/listing.ts";
 import { readXattrs, sameXattrs } from "../../system/calls/xattrs.ts";
-import type { Age } from "../base/age.ts";
 import { isAfter } from "../base/barrier.ts";
 import type { BaseFacts } from "../base/base-facts.ts";
+import type { Age } from "../base/own-touches.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
 import { sameEntry } from "../tree/same-entry.ts";
 import { OWN_NAME } from "../workspace/workspace.ts";

@@ -1,6 +1,11 @@
 import { type Facts, sameTime } from "../../system/calls/facts.ts";
-import { isThere, sameContentFacts } from "../manifest/entry-comparison.ts";
-import type { Direction, EntryIdentity, ManifestEntry } from "../manifest/manifest.ts";
+import {
+  type Direction,
+  type EntryIdentity,
+  isThere,
+  type ManifestEntry,
+  sameContentFacts,
+} from "../manifest/manifest.ts";
 
 /**
  * Decides what a landing does next with one entry. Pure: facts in, the next deed or the final verdict out.

@@ -3,10 +3,9 @@ import type { Attention } from "../../core/strategy.ts";
 import { sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
-import { isThere } from "../manifest/entry-comparison.ts";
-import type { EntryIdentity, InnerLink, ManifestEntry } from "../manifest/manifest.ts";
+import { type EntryIdentity, type InnerLink, isThere, type ManifestEntry } from "../manifest/manifest.ts";
 import { type Slots, slotName } from "../manifest/slots.ts";
-import { readEntry } from "../tree/read-entry.ts";
+import { readEntry } from "../tree/open-parent.ts";
 import type { Place } from "./landing-place.ts";
 import type { LandingTouches } from "./landing-touches.ts";
 

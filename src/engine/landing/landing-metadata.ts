@@ -1,5 +1,4 @@
-import { isThereWithOtherMetadata } from "../manifest/entry-comparison.ts";
-import type { Direction } from "../manifest/manifest.ts";
+import { type Direction, isThereWithOtherMetadata } from "../manifest/manifest.ts";
 import { foreignParts, type Metadata, metadataOf, setMetadata } from "../tree/metadata.ts";
 import type { Place } from "./landing-place.ts";
 

@@ -1,8 +1,7 @@
 import { type Facts, sameIdentity, sameTime } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { isThere } from "../manifest/entry-comparison.ts";
-import type { Direction, EntryIdentity } from "../manifest/manifest.ts";
+import { type Direction, type EntryIdentity, isThere } from "../manifest/manifest.ts";
 import { exchangeEntries, type SettledExchange, settleExchange } from "../tree/exchange-entries.ts";
 import { setMetadata } from "../tree/metadata.ts";
 import { settleMoveOut } from "../tree/move-by-entries.ts";

@@ -1,8 +1,7 @@
 import { compareTimes, type Facts, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { TouchTable } from "../base/own-touches.ts";
-import { isThere, sameContentFacts } from "../manifest/entry-comparison.ts";
-import type { EntryIdentity } from "../manifest/manifest.ts";
+import { type EntryIdentity, isThere, sameContentFacts } from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 

@@ -2,11 +2,15 @@ import { type Conflict, SandboxConflictError, StateError } from "../../core/erro
 import { baseName, parentPath } from "../../core/paths/byte-path.ts";
 import { type Facts, sameIdentity, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import type { Age } from "../base/age.ts";
 import { isAfter } from "../base/barrier.ts";
+import type { Age } from "../base/own-touches.ts";
 import { firstChangeBelow } from "../checks/conflicts.ts";
-import { isThere, isThereWithOtherMetadata } from "../manifest/entry-comparison.ts";
-import type { EntryIdentity, ManifestEntry } from "../manifest/manifest.ts";
+import {
+  type EntryIdentity,
+  isThere,
+  isThereWithOtherMetadata,
+  type ManifestEntry,
+} from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 import { metadataOf, sameParts } from "../tree/metadata.ts";

@@ -1,6 +1,6 @@
 import { parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import type { Age } from "../base/age.ts";
+import type { Age } from "../base/own-touches.ts";
 import type { EntryIdentity, QuietFolder } from "./manifest.ts";
 
 interface Landing {

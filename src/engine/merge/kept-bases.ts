@@ -16,8 +16,8 @@ import { OpenParent } from "../tree/open-parent.ts";
  *
  * Another writer may change the original in place, and then its earlier content is nowhere else. So it is
  * copied as soon as a change of the sandbox is seen: after each command, each write of ours, each checkpoint
- * of a copied tree and each diff. At that moment the original must still be the base (age.ts); if another
- * writer was faster, there is no base content, and the file can't be merged.
+ * of a copied tree and each diff. At that moment the original must still be the base (own-touches.ts). If
+ * another writer was faster, there is no base content, and the file can't be merged.
  *
  *   bases/KEY-SIZE      the content, of so many bytes. KEY is a digest of the path and of the base, so that a
  *                       base that moves gets another one, and one that a restore brings back is found again

@@ -1,6 +1,6 @@
 import type { OpenSandbox } from "../sandbox/sandbox-reference.ts";
 import type { SandboxTree } from "../sandbox/sandbox-tree.ts";
-import { readEntry } from "../tree/read-entry.ts";
+import { readEntry } from "../tree/open-parent.ts";
 import type { MergeRecord } from "./merge-record.ts";
 import { hasMarkers } from "./text-merge.ts";
 

@@ -22,15 +22,19 @@ type Settled = OpenSandbox<SandboxTree>;
  * Settles a path by the user's word: one that an update marked, or one that it could not merge. Folders are
  * not settled as a whole. The caller has made a checkpoint.
  */
-export function resolvePath(sandbox: Settled, record: MergeRecord, asked: AskedResolution): ResolveReport {
+export async function resolvePath(
+  sandbox: Settled,
+  record: MergeRecord,
+  asked: AskedResolution,
+): Promise<ResolveReport> {
   const { path, how } = asked;
-  const { base } = sandbox.tree;
+  const base = await sandbox.tree.base();
   const ours = isMarked(sandbox, record, path) ? record.readOurs(path) : undefined;
   const conflict = conflictingEntries(sandbox).find((entry) => entry.path === path);
   if (conflict === undefined && ours === undefined) throw notInConflict(path);
   if (conflict !== undefined) assertNoFolder(sandbox, conflict);
   if (ours !== undefined) sandbox.tree.write(sandbox.original, sandbox.own, path, ours);
-  const beside = how === "keep-both" ? moveAside(sandbox, asked) : undefined;
+  const beside = how === "keep-both" ? await moveAside(sandbox, asked) : undefined;
   record.note();
   if (how === "ours") base.adopt(sandbox.original, [originalEntry(sandbox.original, path)]);
   else base.takeOriginals(sandbox.original, [path]);
@@ -38,14 +42,14 @@ export function resolvePath(sandbox: Settled, record: MergeRecord, asked: AskedR
 }
 
 /** Gives the plan's entry another name beside its own. Returns that path. */
-function moveAside(sandbox: Settled, { path, suffix }: AskedResolution): string {
+async function moveAside(sandbox: Settled, { path, suffix }: AskedResolution): Promise<string> {
   const { tree, original, own } = sandbox;
   if (original.factsBelow(path) === undefined || own.factsBelow(path) === undefined)
     throw new UsageError(`${displayPath(path)} is deleted on one side, so there are no two versions.`, {
       hint: "Choose ours or theirs.",
       code: "NOT_IN_CONFLICT",
     });
-  return tree.browse(original, own, "change", (entries) => {
+  return await tree.browse(original, own, "change", (entries) => {
     const names = [suffix, ...Array.from({ length: MOST_ASIDE }, (_, index) => `${suffix}-${index + 2}`)];
     const free = names
       .map((name) => `${path}~${name}`)

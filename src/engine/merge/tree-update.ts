@@ -9,7 +9,7 @@ import type { SandboxTree } from "../sandbox/sandbox-tree.ts";
 import { readFileBelow } from "../sandbox/writing.ts";
 import { isBinary } from "../show/text-diff.ts";
 import { type Metadata, metadataOf, setMetadata } from "../tree/metadata.ts";
-import { readEntry } from "../tree/read-entry.ts";
+import { readEntry } from "../tree/open-parent.ts";
 import { type ConflictingEntry, conflictingEntries } from "./conflicting-entries.ts";
 import type { KeptBases } from "./kept-bases.ts";
 import type { MergeRecord } from "./merge-record.ts";
@@ -67,7 +67,7 @@ export async function updateTree(sandbox: Merging, tools: MergeTools): Promise<U
   const marked = pathsOf("marked");
   if (done.length > 0) {
     tools.record.note(marked);
-    const { base } = sandbox.tree;
+    const base = await sandbox.tree.base();
     base.adopt(
       sandbox.original,
       done.filter(({ how }) => how !== "theirs").map(({ theirs }) => theirs),

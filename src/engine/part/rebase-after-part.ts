@@ -49,32 +49,32 @@ export async function rebaseAfterPart(
 ): Promise<void> {
   // After the whole rest has landed, the sandbox is made anew at its next use.
   if (!isLive(tree)) return;
-  if (direction === "backward") takeBack(part, tree);
+  if (direction === "backward") await takeBack(part, tree);
   else await rebaseOnLanded(part, tree);
   await flushPart(POINTS.flushSettled, part);
 }
 
 async function rebaseOnLanded(part: LandedPart, tree: SandboxTree): Promise<void> {
   part.touches.noteLanded([...landedFacts(part), ...stillQuiet(part, part.manifest.part?.quiet ?? [])]);
-  const { base } = tree;
-  const earlier = base === undefined ? undefined : (readRest(part) ?? writeRest(part, base));
+  const base = await tree.base();
+  const earlier = readRest(part) ?? writeRest(part, base);
   await flushPart(POINTS.flushNoted, part);
-  base?.land(part, earlier);
+  base.land(part, earlier);
 }
 
 /** Called after the part was taken back. The caller flushes. */
-export function takeBack(part: LandedPart, tree: SandboxTree): void {
+export async function takeBack(part: LandedPart, tree: SandboxTree): Promise<void> {
   const earlier = readRest(part);
   // Without it, the part never became the base.
-  if (earlier !== undefined) tree.base?.takeBack(part, earlier);
+  if (earlier !== undefined) (await tree.base()).takeBack(part, earlier);
   const bytes = readWhole(part.landing, RETURNING);
   const quiet = bytes === undefined ? [] : (parsed<readonly QuietFolder[]>(bytes) ?? []);
   part.touches.noteLanded(stillQuiet(part, quiet));
 }
 
 /** Called before the part is taken back: refuses if the sandbox can't have the part as work again. */
-export function prepareReturn(part: LandedPart, tree: SandboxTree): void {
-  const conflicts = tree.base?.conflicts?.(part) ?? [];
+export async function prepareReturn(part: LandedPart, tree: SandboxTree): Promise<void> {
+  const conflicts = (await tree.base()).conflicts?.(part) ?? [];
   if (conflicts.length > 0)
     throw new SandboxConflictError(conflicts, {
       message: `It can't be taken back, because the sandbox has changed it since: ${conflicts[0]?.path}${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,

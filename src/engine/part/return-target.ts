@@ -9,7 +9,7 @@ export function returnTargetOf(tree: SandboxTree): ReturnTarget {
     markWhole: () => tree.markFresh(),
     takeBack: async (part) => {
       const { takeBack } = await import("./rebase-after-part.ts");
-      if (part.manifest.part !== undefined && isLive(tree)) takeBack(part, tree);
+      if (part.manifest.part !== undefined && isLive(tree)) await takeBack(part, tree);
     },
   };
 }

@@ -1,9 +1,8 @@
 import type { Folder } from "../../system/calls/folder.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
-import type { Age } from "../base/age.ts";
-import type { OwnTouches } from "../base/own-touches.ts";
+import type { Age, OwnTouches } from "../base/own-touches.ts";
 import type { TreeDiffOptions } from "../changes/tree-diff.ts";
-import { readEntry } from "../tree/read-entry.ts";
+import { readEntry } from "../tree/open-parent.ts";
 import { sameFileContent } from "../tree/same-entry.ts";
 import { SandboxNotes } from "../workspace/sandbox-notes.ts";
 

@@ -1,9 +1,9 @@
 import type { Conflict } from "../../core/errors/errors.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import type { Age } from "../base/age.ts";
 import type { BaseFacts } from "../base/base-facts.ts";
 import type { OriginalEntry } from "../base/original-entry.ts";
+import type { Age } from "../base/own-touches.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import type { IsMark } from "../checks/landing-policy.ts";
 import type { LandedPart } from "../landing/landed-part.ts";
@@ -42,14 +42,14 @@ export interface SandboxTree {
   write(original: Folder, own: Folder, path: string, bytes: FileContent): WrittenFile;
 
   /** Looks at entries as programs see them, or changes them. */
-  browse<T>(original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): T;
+  browse<T>(original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): Promise<T>;
 
   diff(original: Folder, own: Folder): Steps<ChangeSet>;
 
   /** For a layer: whether an entry is only a mark about the layer below. */
   readonly isMark?: IsMark;
 
-  readonly base: MovableBase;
+  base(): Promise<MovableBase>;
 
   /** Looks up base facts by path. For a single file, the folder around it is not ours to know. */
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined;

@@ -2,7 +2,7 @@ import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readLayerMarks, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
-import { readEntry } from "../tree/read-entry.ts";
+import { readEntry } from "../tree/open-parent.ts";
 import { type WalkedEntry, walkFrom } from "../tree/walk.ts";
 
 /**

@@ -1,11 +1,15 @@
 import { SandboxCommitError } from "../../core/errors/errors.ts";
 import { baseName, joinPath, parentPath } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
-import type { Xattrs } from "../../system/calls/xattrs.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { readXattrs, readXattrsOfOpen, type Xattrs } from "../../system/calls/xattrs.ts";
+import { isOpenForWriting } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { isOnOverlay } from "../../system/mount/file-system.ts";
 import { folderHolders } from "../../system/process/holders.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
+import type { LandingRules } from "../checks/landing-policy.ts";
 import { type EntriesWriter, type EntryExtras, packIdentity } from "../manifest/manifest-entries.ts";
 import { type Slots, skeletonName, slotName } from "../manifest/slots.ts";
 import { copyEntry, type LinkMap } from "../tree/copy-tree.ts";
@@ -14,7 +18,6 @@ import { moveEntry } from "../tree/move-entry.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 import { runAtOnce } from "../work/pace.ts";
 import type { CheckedEntry } from "./checked-entries.ts";
-import { isHeld } from "./held-entry.ts";
 import { freeOfMarks } from "./layer-traces.ts";
 import { notInPart } from "./not-in-part.ts";
 import { metadataChange } from "./staged-manifest.ts";
@@ -188,5 +191,37 @@ export class SlotFiller implements Disposable {
     if (innerLinks !== undefined) return { innerLinks };
     if (entry.operation !== "metadata" || before === undefined) return undefined;
     return { metadata: metadataChange(this.#input, entry, before) };
+  }
+}
+
+/** An entry that was taken out of a sandbox. */
+interface TakenEntry {
+  readonly parent: Folder;
+  readonly name: string;
+  /** Its path in the sandbox. */
+  readonly path: string;
+}
+
+/**
+ * Whether a process has the entry, or a file in it, open for writing; or whether it may not land unchanged.
+ * No process can reach it by its path any more, so "no" stays true.
+ */
+function isHeld({ parent, name, path }: TakenEntry, facts: Facts, rules: LandingRules): boolean {
+  if (facts.kind === "directory") {
+    using folder = parent.openChild(name);
+    return folder.names().some((child) => {
+      const inside = folder.facts(child);
+      return (
+        inside !== undefined &&
+        isHeld({ parent: folder, name: child, path: joinPath(path, child) }, inside, rules)
+      );
+    });
+  }
+  if (facts.kind !== "file") return !rules.landsAsIs(path, facts, () => readXattrs(parent, name));
+  const fd = parent.openFile(name);
+  try {
+    return !rules.landsAsIs(path, facts, () => readXattrsOfOpen(fd, parent, name)) || isOpenForWriting(fd);
+  } finally {
+    closeFile(fd);
   }
 }

@@ -10,7 +10,7 @@ import { isOnOverlay } from "../../system/mount/file-system.ts";
 import type { FolderTime, TreeEntry } from "../changes/change-set.ts";
 import type { ChangedFolderTime, EntryIdentity, ManifestEntry } from "../manifest/manifest.ts";
 import { metadataOf } from "../tree/metadata.ts";
-import { treeSize } from "../tree/tree-size.ts";
+import { treeSize } from "../tree/walk.ts";
 import type { CheckedEntry } from "./checked-entries.ts";
 import type { RenamingInput, StagingInput } from "./staging-input.ts";
 

@@ -1,6 +1,6 @@
 import type { Folder } from "../../system/calls/folder.ts";
-import type { Age } from "../base/age.ts";
 import type { BaseFacts } from "../base/base-facts.ts";
+import type { Age } from "../base/own-touches.ts";
 import type { ChangeSet, TreeEntry } from "../changes/change-set.ts";
 import type { ChosenContent } from "../checks/chosen-part.ts";
 import type { LandingRules } from "../checks/landing-policy.ts";

@@ -11,7 +11,6 @@ import { anchorConflicts } from "../checks/conflicts.ts";
 import { assertLinkable } from "../checks/obstacles.ts";
 import { entryIdentity, type ManifestHeader } from "../manifest/manifest.ts";
 import { EntriesWriter } from "../manifest/manifest-entries.ts";
-import { quietFolders } from "../manifest/quiet-folders.ts";
 import { RenamedPaths } from "../manifest/renamed-paths.ts";
 import { Slots } from "../manifest/slots.ts";
 import { ENTRIES, writeManifest } from "../manifest/stored-manifest.ts";
@@ -70,15 +69,7 @@ export async function stage(given: StagingInput): Promise<StagedLanding | null> 
     unlock: entries.unlocks,
     root: identityOf(input.original.ownFacts()),
     ...(input.leavesOthers === true && { leavesRivals: true }),
-    ...(input.isPart === true && {
-      part: {
-        quiet: quietFolders(
-          input.original,
-          [...entries].map(({ entry }) => entry),
-          input.age,
-        ),
-      },
-    }),
+    ...(await partIn(input, entries)),
     barrier,
     stagedAt: takeBarrier(input.landing),
   };
@@ -99,6 +90,17 @@ async function renaming(given: StagingInput): Promise<RenamingInput> {
   if (!mayRename) return { ...given, renames: new RenamedPaths([]) };
   const { withRenames } = await import("./renamed-folders.ts");
   return await work.run("comparing", withRenames(given));
+}
+
+/** What the manifest of a part has besides. */
+async function partIn(
+  { isPart, original, age }: StagingInput,
+  entries: CheckedEntries,
+): Promise<Pick<ManifestHeader, "part">> {
+  if (isPart !== true) return {};
+  const { quietFolders } = await import("../manifest/quiet-folders.ts");
+  const all = [...entries].map(({ entry }) => entry);
+  return { part: { quiet: quietFolders(original, all, age) } };
 }
 
 /** The files of the original that get new names. Refuses a file that can't. */

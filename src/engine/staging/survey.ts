@@ -71,7 +71,7 @@ export class Survey implements Disposable {
     const parent = this.#parents.need(path);
     // An entry can't move out of a read-only folder, but can be copied.
     if (!this.#isWritable(parent)) this.#mustCopy.add(slot);
-    // A file with one name is checked after it has left the sandbox (held-entry.ts), where no process can
+    // A file with one name is checked after it has left the sandbox (slot-filler.ts), where no process can
     // reach it by path.
     const facts = after?.kind === "directory" || after?.nlink !== 1 ? parent.facts(baseName(path)) : after;
     if (facts !== undefined)

@@ -17,9 +17,9 @@ import { readXattrs, readXattrsAndMarks, readXattrsOfOpen, type Xattrs } from ".
 import { cloneData, copyData } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Steps } from "../work/pace.ts";
-import { assertNotTooDeep } from "./depth-limit.ts";
 import { finishCopy, giveMetadata } from "./metadata.ts";
 import type { NamedEntry } from "./named-entry.ts";
+import { assertNotTooDeep } from "./walk.ts";
 
 /**
  * Copies trees with everything in them: contents with their holes, links and link groups, fifos, sockets and
@@ -168,7 +168,7 @@ class TreeCopy {
   }
 
   /**
-   * One function on purpose: each generator on the way down takes stack, and depth-limit.ts relies on the
+   * One function on purpose: each generator on the way down takes stack, and walk.ts relies on the
    * amount.
    */
   *entry(copy: EntryCopy, facts: Facts): Steps {

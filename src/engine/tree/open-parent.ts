@@ -1,5 +1,5 @@
-import { parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { type Identity, identityOf, sameIdentity } from "../../system/calls/facts.ts";
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { type Facts, type Identity, identityOf, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 
 /**
@@ -57,4 +57,16 @@ export class OpenParent {
     this.#folder = folder;
     return folder;
   }
+}
+
+/** Reads the entry at a path of a tree, if there is one. */
+export function readEntry<T>(
+  tree: Folder,
+  path: string,
+  read: (parent: Folder, name: string, facts: Facts) => T,
+): T | undefined {
+  using parent = tree.openBelowIfThere(parentPath(path));
+  const name = baseName(path);
+  const facts = parent?.facts(name);
+  return parent === undefined || facts === undefined ? undefined : read(parent, name, facts);
 }

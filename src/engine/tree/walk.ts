@@ -1,3 +1,4 @@
+import { UnsupportedError } from "../../core/errors/errors.ts";
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { unlessFailed } from "../../system/calls/errno.ts";
 import type { Facts } from "../../system/calls/facts.ts";
@@ -51,4 +52,37 @@ export function* walkFrom(root: Folder, top: string, options: WalkOptions = {}):
   if (parent === undefined || facts === undefined) return;
   yield { path: top, parent, name: baseName(top), facts };
   if (facts.kind === "directory") yield* walkBelow(root, top, options);
+}
+
+/**
+ * Far beyond what people make, and far below what a walk can take: a walk holds a handle and a stack frame
+ * for each folder above.
+ */
+const MOST_FOLDERS = 1000;
+const NAMES_SHOWN = 5;
+
+/** Refuses a folder that is too deep. A hostile program can make folders deeper than any stack. */
+export function assertNotTooDeep(path: string): void {
+  // The length of the shortest path that is too deep, with names of one character. Nearly all paths are
+  // shorter.
+  if (path.length < 2 * MOST_FOLDERS) return;
+  const names = path.split("/");
+  if (names.length <= MOST_FOLDERS) return;
+  throw new UnsupportedError(
+    `The folder ${names.slice(0, NAMES_SHOWN).join("/")}/… is more than ${MOST_FOLDERS.toLocaleString("en")} folders deep.`,
+    { hint: "Remove it or make it flatter, in the sandbox if it is the plan's; or cancel the plan." },
+  );
+}
+
+/** The sum of the sizes of all files of an entry. Skips mount points, and what refuses us. */
+export function treeSize(parent: Folder, name: string): number {
+  const mountId = parent.facts(name)?.mountId;
+  let bytes = 0;
+  const options = {
+    skipsRefused: true,
+    enters: ({ facts }: { readonly facts: { readonly mountId: number } }) => facts.mountId === mountId,
+  };
+  for (const { facts } of walkFrom(parent, name, options))
+    if (facts.kind !== "directory" && facts.mountId === mountId) bytes += facts.size;
+  return bytes;
 }

@@ -1,7 +1,6 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import { baseName, isAtOrBelow, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { isOfType, type PlainData, type Resource } from "../../core/resource/resource.ts";
-import { assertResourcePath } from "../../core/resource/resource-path.ts";
+import { assertResourcePath, isOfType, type PlainData, type Resource } from "../../core/resource/resource.ts";
 
 /**
  * The part of the file system that is a resource: a folder with all its contents, or one file. A file is

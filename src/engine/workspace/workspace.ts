@@ -1,4 +1,4 @@
-import { UnsupportedError } from "../../core/errors/errors.ts";
+import { SandboxStateError, UnsupportedError } from "../../core/errors/errors.ts";
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { failedWith, unlessFailed } from "../../system/calls/errno.ts";
 import type { Facts } from "../../system/calls/facts.ts";
@@ -6,7 +6,7 @@ import { Folder } from "../../system/calls/folder.ts";
 import { readXattrs, writeXattrs } from "../../system/calls/xattrs.ts";
 import { namesIn } from "../../system/data/existence.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
-import { failpoint } from "../../system/failpoints.ts";
+import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { inheritedProject } from "../../system/mount/project-quota.ts";
 import { randomBytes } from "../../system/random-bytes.ts";
 import { whileLocked } from "../../system/state/lock.ts";
@@ -205,4 +205,31 @@ function dropInherited(workspace: Folder): void {
 
 function openIfAllowed(path: string): Folder | undefined {
   return unlessFailed(["ENOENT", "EACCES", "ENOTDIR", "ELOOP"], () => Folder.open(path));
+}
+
+/**
+ * Removes the remains of an earlier, interrupted creation of this sandbox. Refuses if the sandbox is
+ * complete, or if it has a landing.
+ */
+export function removeUnfinished(
+  stateDir: string,
+  sandboxId: string,
+  isInUse: (workspace: Folder) => boolean,
+): void {
+  const earlier = findPlace(stateDir, sandboxId);
+  if (earlier === undefined) return;
+  using workspace = openWorkspace(earlier.path);
+  if (workspace !== undefined && isInUse(workspace)) {
+    throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
+      from: "CREATED",
+      to: "PENDING",
+      hint: "Use the sandbox that is there, or clean it up first.",
+    });
+  }
+  removeWorkspace(stateDir, sandboxId, earlier);
+}
+
+/** Removes everything in a workspace but these names. */
+export function removeAllBut(point: Failpoint, workspace: Folder, kept: readonly string[]): void {
+  for (const name of workspace.names()) if (!kept.includes(name)) removeTree(point, workspace, name);
 }

@@ -1,5 +1,5 @@
 import { BusyError, messageOf } from "../../core/errors/errors.ts";
-import { treeSize } from "../../engine/tree/tree-size.ts";
+import { treeSize } from "../../engine/tree/walk.ts";
 import type { Uses } from "../../sandboxes/remains/uses.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";

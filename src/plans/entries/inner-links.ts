@@ -1,7 +1,7 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Entry } from "../../core/resource/entry.ts";
-import { assertResourcePath } from "../../core/resource/resource-path.ts";
+import { assertResourcePath } from "../../core/resource/resource.ts";
 
 /** As many as the kernel follows. */
 const MOST_LINKS = 40;

@@ -1,7 +1,7 @@
 import { ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { suspectSince } from "../../engine/part/base-move.ts";
 import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
-import { readEntry } from "../../engine/tree/read-entry.ts";
+import { readEntry } from "../../engine/tree/open-parent.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";

@@ -16,7 +16,7 @@ import {
   type WrittenFile,
   writeFileBelow,
 } from "../../engine/sandbox/writing.ts";
-import { readEntry } from "../../engine/tree/read-entry.ts";
+import { readEntry } from "../../engine/tree/open-parent.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
@@ -163,7 +163,7 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     return written;
   }
 
-  browse<T>(_original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): T {
+  async browse<T>(_original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): Promise<T> {
     if (purpose === "look") return action(new FolderEntries(own));
     this.makeTree();
     this.removeTemporary();
@@ -219,7 +219,7 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     return landed.entry(path) !== undefined || landed.isGone(path);
   }
 
-  get base(): MovableBase<EarlierBase> {
+  async base(): Promise<MovableBase<EarlierBase>> {
     return {
       earlier: (part) => this.#withBase((landed, base) => landed.earlier(part, base)),
       land: (part) =>

@@ -1,5 +1,5 @@
 import { StrategyUnavailableError } from "../../core/errors/errors.ts";
-import { assertResourcePath } from "../../core/resource/resource-path.ts";
+import { assertResourcePath } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { RegisteredStrategy } from "../registered-strategy.ts";
 import { errorFrom } from "./foreign-errors.ts";

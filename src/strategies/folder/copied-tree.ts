@@ -105,7 +105,12 @@ export class CopiedTree extends NotedTree implements SandboxTree {
     return writeFileBelow(own, path, bytes, this.workspace);
   }
 
-  browse<T>(_original: Folder, own: Folder, _purpose: "look" | "change", action: Browse<T>): T {
+  async browse<T>(
+    _original: Folder,
+    own: Folder,
+    _purpose: "look" | "change",
+    action: Browse<T>,
+  ): Promise<T> {
     return action(new FolderEntries(own));
   }
 
@@ -136,7 +141,7 @@ export class CopiedTree extends NotedTree implements SandboxTree {
     return lastBaseline.of(this.workspace, BASELINE) ?? this.loadBaseline();
   }
 
-  get base(): MovableBase<readonly CopiedEntry[]> {
+  async base(): Promise<MovableBase<readonly CopiedEntry[]>> {
     const rebase = (move: BaseMove) => this.saveBaseline(rebased(this.loadBaseline(), move), "flushed");
     return {
       earlier: (part) => earlierInBaseline(part, this.loadBaseline()),

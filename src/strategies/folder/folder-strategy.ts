@@ -14,7 +14,6 @@ import {
 import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { type BasedPath, KeptBases } from "../../engine/merge/kept-bases.ts";
-import { stillMarked } from "../../engine/merge/marked-files.ts";
 import { MergeRecord } from "../../engine/merge/merge-record.ts";
 import { type OpenSandbox, scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
 import type { SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
@@ -68,7 +67,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     const { tree, original, own, scope } = sandbox;
     const inside = (path: string) => toEnginePath(scope, path);
     const isHidden = (path: string) => isExcluded(scope, path);
-    return tree.browse(original, own, purpose, (entries) => action({ entries, inside, isHidden }));
+    return await tree.browse(original, own, purpose, (entries) => action({ entries, inside, isHidden }));
   }
 
   async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
@@ -133,7 +132,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     try {
       using sandbox = await this.openFrozen(ref);
       const asked = { path: toEnginePath(sandbox.scope, path), how, suffix };
-      const { beside } = resolvePath(sandbox, new MergeRecord(sandbox.workspace), asked);
+      const { beside } = await resolvePath(sandbox, new MergeRecord(sandbox.workspace), asked);
       return { path, ...(beside !== undefined && { beside: toResourcePath(sandbox.scope, beside) }) };
     } finally {
       await this.afterUse(ref);
@@ -155,9 +154,10 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     return this.#kept(workspace).read(path, base);
   }
 
-  protected override assertSettled(sandbox: OpenSandbox<Tree>, { entries }: ChangeSet): void {
+  protected override async assertSettled(sandbox: OpenSandbox<Tree>, { entries }: ChangeSet): Promise<void> {
     const record = new MergeRecord(sandbox.workspace);
     if (record.marked.length === 0) return;
+    const { stillMarked } = await import("../../engine/merge/marked-files.ts");
     const landing = new Set(Iterator.from(entries).map(({ path }) => path));
     const conflicts = stillMarked(sandbox, record)
       .filter((path) => nearest(landing, path) !== undefined)

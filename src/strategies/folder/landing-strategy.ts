@@ -21,10 +21,9 @@ import {
   type NewCheckpoint,
   saveUnlessSame,
 } from "../../engine/checkpoint/tree-checkpoints.ts";
-import { stateOfChanges, type TreeState } from "../../engine/checkpoint/tree-state.ts";
-import { chosenContents } from "../../engine/checks/chosen-part.ts";
+import type { TreeState } from "../../engine/checkpoint/tree-state.ts";
+import { chosenContents, whatMayLand } from "../../engine/checks/chosen-part.ts";
 import { LandingRules } from "../../engine/checks/landing-policy.ts";
-import { whatMayLand } from "../../engine/checks/what-may-land.ts";
 import { isOfPart, Landings } from "../../engine/landing/landings.ts";
 import type { BasedPath } from "../../engine/merge/kept-bases.ts";
 import { dropBases, dropMerges, withBaseMoves } from "../../engine/merge/merge-record.ts";
@@ -89,7 +88,12 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
   }
 
   /** The state by which a checkpoint knows whether anything changed since the last one. */
-  protected stateOf({ own }: OpenSandbox<Tree>, changes: () => ChangeSet, barrier: Time): TreeState {
+  protected async stateOf(
+    { own }: OpenSandbox<Tree>,
+    changes: () => ChangeSet,
+    barrier: Time,
+  ): Promise<TreeState> {
+    const { stateOfChanges } = await import("../../engine/checkpoint/tree-state.ts");
     return stateOfChanges(changes(), own, barrier);
   }
 
@@ -97,7 +101,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
   protected abstract seen(sandbox: OpenSandbox<Tree>, paths: Iterable<BasedPath>): void;
 
   /** Refuses work that is not ready to land. */
-  protected abstract assertSettled(sandbox: OpenSandbox<Tree>, changes: ChangeSet): void;
+  protected abstract assertSettled(sandbox: OpenSandbox<Tree>, changes: ChangeSet): Promise<void>;
 
   /** Makes sure that no process works in the sandbox, or begins to. Throws `BusyError` if one does. */
   protected abstract freeze(ref: SandboxRef, workspace: Folder): Promise<void>;
@@ -130,7 +134,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
     const found = await this.work.run("comparing", sandbox.changes());
     const changes = whatMayLand(found, transaction, sandbox.scope);
-    this.assertSettled(sandbox, changes);
+    await this.assertSettled(sandbox, changes);
     if (changes.entries.length === 0 && changes.folderTimes.length === 0) {
       await this.afterUse(ref);
       return null;
@@ -255,7 +259,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
       this.seen(sandbox, found.changes);
       return found;
     });
-    const state = withBaseMoves(sandbox.workspace, this.stateOf(sandbox, changes, barrier));
+    const state = withBaseMoves(sandbox.workspace, await this.stateOf(sandbox, changes, barrier));
     const saved = await saveUnlessSame(sandbox.workspace, made, state, () =>
       this.work.run("saving", this.saveCheckpoint(sandbox, made, changes)),
     );

@@ -18,8 +18,12 @@ import {
   placeOf,
 } from "../../engine/sandbox/sandbox-reference.ts";
 import { LongWork } from "../../engine/work/long-work.ts";
-import { removeAllBut, removeUnfinished } from "../../engine/workspace/unfinished-workspace.ts";
-import { makeWorkspace, removeWorkspace } from "../../engine/workspace/workspace.ts";
+import {
+  makeWorkspace,
+  removeAllBut,
+  removeUnfinished,
+  removeWorkspace,
+} from "../../engine/workspace/workspace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";

@@ -1,7 +1,6 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import { ROOT_PATH } from "../../core/paths/byte-path.ts";
-import type { Resource } from "../../core/resource/resource.ts";
-import { assertResourcePath } from "../../core/resource/resource-path.ts";
+import { assertResourcePath, type Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { Checkout } from "./checkout/checkout.ts";
 import { DOT_GIT } from "./layout.ts";

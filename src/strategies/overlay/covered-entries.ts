@@ -1,6 +1,6 @@
 import { joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import type { Age } from "../../engine/base/age.ts";
 import { type BaseFacts, NO_IDENTITY } from "../../engine/base/base-facts.ts";
+import type { Age } from "../../engine/base/own-touches.ts";
 import { type WalkedEntry, walkBelow } from "../../engine/tree/walk.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { failedWith } from "../../system/calls/errno.ts";

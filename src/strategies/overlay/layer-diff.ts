@@ -1,6 +1,6 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import type { Age } from "../../engine/base/age.ts";
 import type { BaseFacts } from "../../engine/base/base-facts.ts";
+import type { Age } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import {
   type BaseSide,
@@ -8,8 +8,8 @@ import {
   type NowSide,
   type Pair,
 } from "../../engine/changes/change-set-builder.ts";
-import { assertNotTooDeep } from "../../engine/tree/depth-limit.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
+import { assertNotTooDeep } from "../../engine/tree/walk.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { type Facts, sameIdentity } from "../../system/calls/facts.ts";

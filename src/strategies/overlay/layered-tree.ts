@@ -6,7 +6,6 @@ import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
 import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
-import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
 import {
   type FileContent,
   notThere,
@@ -15,7 +14,7 @@ import {
   writeThroughMount,
 } from "../../engine/sandbox/writing.ts";
 import { giveMetadata } from "../../engine/tree/metadata.ts";
-import { readEntry } from "../../engine/tree/read-entry.ts";
+import { readEntry } from "../../engine/tree/open-parent.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
 import { isExcluded, type Scope } from "../../engine/workspace/scope.ts";
@@ -27,17 +26,8 @@ import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { BaseRecord, lowerFacts } from "./base-record.ts";
 import { noteCovered } from "./covered-entries.ts";
-import { LayerEntries } from "./entries/layer-entries.ts";
-import { adoptInLayer, uncoverInLayer } from "./entries/merged-layer.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
-import {
-  type EarlierLayer,
-  earlierLayer,
-  inTheWay,
-  type Layers,
-  landLayer,
-  returnLayer,
-} from "./landed-layer.ts";
+import type { EarlierLayer, Layers } from "./landed-layer.ts";
 import { diffLayers } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
@@ -226,7 +216,10 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
    * Changes without a mount are recorded like those of programs: the base of what they cover is complete when
    * they are done, and a crash before that leaves `entered`.
    */
-  browse<T>(original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): T {
+  async browse<T>(original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): Promise<T> {
+    // Loaded late, as in `base`: an apply of a whole plan needs none of it.
+    const { FolderEntries } = await import("../../engine/sandbox/shown-entries.ts");
+    const { LayerEntries } = await import("./entries/layer-entries.ts");
     using mounted = this.#openMount(this);
     if (mounted !== undefined) return action(new FolderEntries(mounted, "mounted"));
     const record = BaseRecord.load(this.workspace);
@@ -268,7 +261,9 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     };
   }
 
-  get base(): MovableBase<EarlierLayer> {
+  async base(): Promise<MovableBase<EarlierLayer>> {
+    const { earlierLayer, inTheWay, landLayer, returnLayer } = await import("./landed-layer.ts");
+    const { adoptInLayer, uncoverInLayer } = await import("./entries/merged-layer.ts");
     return {
       earlier: (part) => this.#withLayers(part, (layers) => earlierLayer(part, layers)),
       land: (part, earlier) => this.#withLayers(part, (layers) => landLayer(part, earlier, layers)),

@@ -1,7 +1,6 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { copyEntry } from "../../engine/tree/copy-tree.ts";
-import { OpenParent } from "../../engine/tree/open-parent.ts";
-import { readEntry } from "../../engine/tree/read-entry.ts";
+import { OpenParent, readEntry } from "../../engine/tree/open-parent.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { type WalkedEntry, walkBelow } from "../../engine/tree/walk.ts";
 import { runAtOnce } from "../../engine/work/pace.ts";

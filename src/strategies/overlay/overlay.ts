@@ -8,7 +8,7 @@ import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts"
 import { builtInStrength } from "../../core/strategy-names.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import { bringLayerBack, type NewCheckpoint, saveLayer } from "../../engine/checkpoint/tree-checkpoints.ts";
-import { stateOfLayer, type TreeState } from "../../engine/checkpoint/tree-state.ts";
+import type { TreeState } from "../../engine/checkpoint/tree-state.ts";
 import type { BasedPath } from "../../engine/merge/kept-bases.ts";
 import {
   type OpenSandbox,
@@ -157,7 +157,12 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     yield* saveLayer(workspace, made, own, () => BaseRecord.load(workspace).toBytes());
   }
 
-  protected override stateOf({ own }: OpenSandbox<LayeredTree>, _changes: unknown, barrier: Time): TreeState {
+  protected override async stateOf(
+    { own }: OpenSandbox<LayeredTree>,
+    _changes: unknown,
+    barrier: Time,
+  ): Promise<TreeState> {
+    const { stateOfLayer } = await import("../../engine/checkpoint/tree-state.ts");
     return stateOfLayer(own, barrier);
   }
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
-import { placeOf } from "../../render/plan/place.ts";
+import { placeOf } from "../../render/plan/attention-line.ts";
 
 /** `drydock plan rm PLAN RESOURCE PATH… [--recursive]` */
 export function define(command: Command, context: CommandContext): void {

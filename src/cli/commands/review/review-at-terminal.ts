@@ -7,7 +7,7 @@ import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { askToAllow, canAsk } from "../../options/allow-option.ts";
 import { terminalPatch } from "../../render/diff/patch-line.ts";
-import { placeOf } from "../../render/plan/place.ts";
+import { placeOf } from "../../render/plan/attention-line.ts";
 import { harmless } from "../../terminal/printable.ts";
 import { ask } from "../../terminal/question.ts";
 

@@ -5,7 +5,7 @@ import type { ReviewVerdict } from "../../../serve/review/review-end.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
-import { placeOf } from "../../render/plan/place.ts";
+import { placeOf } from "../../render/plan/attention-line.ts";
 import { openInBrowser } from "../../terminal/browser.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import { version } from "../version.ts";

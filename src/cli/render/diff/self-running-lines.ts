@@ -1,6 +1,6 @@
 import type { SelfRunningFile } from "../../../core/self-running/self-running-rules.ts";
 import type { SelfRunningChange } from "../../../plans/plan-views.ts";
-import { placeOf } from "../plan/place.ts";
+import { placeOf } from "../plan/attention-line.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
 

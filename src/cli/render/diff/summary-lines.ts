@@ -1,6 +1,6 @@
 import type { PlanChange, PlanDiff } from "../../../plans/plan-views.ts";
 import { ChangeSummary, type FolderSummary, SUMMARY_FOLDERS } from "../../../plans/review/change-summary.ts";
-import { placeOf } from "../plan/place.ts";
+import { placeOf } from "../plan/attention-line.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
 import { type DiffLines, summaryLine } from "./diff-lines.ts";

@@ -2,11 +2,11 @@ import { baseName, joinPath, parentPath, ROOT_PATH } from "../../../core/paths/b
 import { BROUGHT, type ShownEntries } from "../../../engine/sandbox/shown-entries.ts";
 import { notThere } from "../../../engine/sandbox/writing.ts";
 import { copyEntry } from "../../../engine/tree/copy-tree.ts";
-import { assertNotTooDeep } from "../../../engine/tree/depth-limit.ts";
 import { giveMetadata } from "../../../engine/tree/metadata.ts";
 import { moveEntry } from "../../../engine/tree/move-entry.ts";
 import type { NamedEntry } from "../../../engine/tree/named-entry.ts";
 import { removeTree } from "../../../engine/tree/remove-tree.ts";
+import { assertNotTooDeep } from "../../../engine/tree/walk.ts";
 import { runAtOnce } from "../../../engine/work/pace.ts";
 import type { Facts } from "../../../system/calls/facts.ts";
 import type { Folder } from "../../../system/calls/folder.ts";

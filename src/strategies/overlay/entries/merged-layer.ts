@@ -1,7 +1,7 @@
 import { baseName, joinPath, nearest, parentPath } from "../../../core/paths/byte-path.ts";
 import { baseFacts, entryFacts } from "../../../engine/base/base-facts.ts";
 import type { OriginalEntry } from "../../../engine/base/original-entry.ts";
-import { readEntry } from "../../../engine/tree/read-entry.ts";
+import { readEntry } from "../../../engine/tree/open-parent.ts";
 import { removeTree } from "../../../engine/tree/remove-tree.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { keepingFolderTimes } from "../folder-times.ts";

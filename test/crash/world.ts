@@ -235,9 +235,10 @@ export class World {
 
   /** What is mounted in the folders of this world; the mounts that are originals are not. */
   #mounts(): string[] {
-    const places = new Set([...this.#made, ...this.originals.map(({ location }) => location)]);
-    const mounts = new Set([...places].flatMap((folder) => mountsBelow(folder)));
-    return [...mounts].filter((point) => !this.#overlays.includes(point));
+    const places = [...this.#made, ...this.originals.map(({ location }) => location)];
+    return mountsBelow("/").filter(
+      (point) => places.some((place) => point.startsWith(`${place}/`)) && !this.#overlays.includes(point),
+    );
   }
 
   #homeLeftovers(name: string, inner: string): string[] {

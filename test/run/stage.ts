@@ -43,6 +43,11 @@ export class Stage extends Workplace {
     assert.equal(status, 0);
   }
 
+  /** Each is a process from its beginning: here, what a process is and who runs it is the point. */
+  override drydock(args: readonly string[], options: RunOptions = {}): Ended {
+    return this.run(program, args, options);
+  }
+
   override run(file: string, args: readonly string[], options: RunOptions = {}): Ended {
     const [first = file, ...rest] = [...this.#prefix(), file, ...args];
     return super.run(first, rest, { cwd: this.project, ...options });

@@ -90,7 +90,8 @@ export function leave(code: number): never {
   throw new Error("_exit has returned");
 }
 
-function* lines(): Generator<string> {
+/** What comes in by standard input, line by line. */
+export function* lines(): Generator<string> {
   const chunk = Buffer.alloc(64 * 1024);
   let text = "";
   for (let length = readSync(0, chunk); length > 0; length = readSync(0, chunk)) {
@@ -100,8 +101,11 @@ function* lines(): Generator<string> {
   }
 }
 
-/** Nothing may be allocated between the two calls, so they stand alone. */
-function forkAll(): number {
+/**
+ * Forks this process; returns 0 in the child. Nothing may be allocated between the two calls, so they stand
+ * alone.
+ */
+export function forkAll(): number {
   const { madvise, fork } = native();
   madvise(LOWEST_ADDRESS, HIGHEST_ADDRESS - LOWEST_ADDRESS, MADV_DOFORK);
   const pid = fork() as number;
@@ -113,7 +117,7 @@ function forkAll(): number {
 const heap: (readonly [start: number, length: number])[] = [];
 
 /** Notes what V8 keeps out of forks at this moment, before a fork takes that back. */
-function noteHeap(): void {
+export function noteHeap(): void {
   for (const area of readFileSync("/proc/self/smaps", "latin1").split(/\n(?=[0-9a-f]+-)/)) {
     const [, from = "", to = ""] = /^([0-9a-f]+)-([0-9a-f]+)/.exec(area) ?? [];
     if (!/^VmFlags:.* dc\b/m.test(area)) continue;
@@ -141,12 +145,18 @@ function say(event: NurseryEvent): void {
   writeSync(1, `${JSON.stringify(event)}\n`);
 }
 
-function settleIn({ output, environment }: NurseryRequest): void {
-  const { loop, continueLoop, getpid, dup2, madvise } = native();
+/** Makes a fork a process that Node can go on in. */
+export function continueInFork(): void {
+  const { loop, continueLoop, getpid, madvise } = native();
   // As in other processes, a program that it starts is no copy of its heap for a moment.
   for (const [start, length] of heap) madvise(start, length, MADV_DONTFORK);
   continueLoop(loop);
   Object.defineProperty(process, "pid", { value: getpid(), enumerable: true, configurable: true });
+}
+
+function settleIn({ output, environment }: NurseryRequest): void {
+  const { dup2 } = native();
+  continueInFork();
   for (const [path, fd] of [
     ["/dev/null", 0],
     [`${output}.out`, 1],

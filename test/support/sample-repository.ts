@@ -20,6 +20,7 @@ import type { TreeSnapshot } from "./tree-snapshot.ts";
 /** For what is checked by processes of their own, though there is none of it. */
 const NOTHING_DERIVED = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
 let built: string | undefined;
+const knownSnapshots = new Map<string, { readonly facts: string; readonly snapshot: TreeSnapshot }>();
 
 /**
  * A checkout in the middle of somebody's own work: dirty, staged, untracked, ignored and stashed things that
@@ -116,13 +117,35 @@ export function changeCheckout(root: string): void {
   repository.git("commit", "-q", "-m", "second", "--", ...paths);
 }
 
-/** Everything of a checkout that a user relies on, but for the names of commits. */
+/**
+ * Everything of a checkout that a user relies on, but for the names of commits. Where nothing has changed
+ * since it was last looked at, git is not asked again.
+ */
 export function snapshotRepository(root: string): TreeSnapshot {
+  const before = factsBelow(root);
+  const known = knownSnapshots.get(root);
+  if (known?.facts === before) return known.snapshot;
+  const snapshot = snapshotByGit(root);
+  if (factsBelow(root) === before) knownSnapshots.set(root, { facts: before, snapshot });
+  return snapshot;
+}
+
+/** What changes whenever anything below this folder does. */
+function factsBelow(root: string): string {
+  const names = readdirSync(root, { recursive: true, encoding: "utf8" }).sort();
+  const facts = names.map((name) => {
+    const { ino, mode, size, ctimeNs } = lstatSync(join(root, name), { bigint: true });
+    return `${name} ${ino} ${mode} ${size} ${ctimeNs}`;
+  });
+  return facts.join("\n");
+}
+
+function snapshotByGit(root: string): TreeSnapshot {
   const repository = new TestRepository(root);
   const lines = new Map<string, string>();
   lines.set("trees", repository.git("rev-parse", "HEAD^{tree}", "stash^{tree}", "stash^2^{tree}"));
   lines.set("index", repository.git("ls-files", "--stage"));
-  lines.set("status", repository.git("status", "--porcelain", "--ignored"));
+  lines.set("status", repository.git("--no-optional-locks", "status", "--porcelain", "--ignored"));
   lines.set("fsck", repository.git(...NOTHING_DERIVED, "fsck", "--strict", "--no-dangling"));
   // With a star at the one that HEAD is on.
   const format = "--format=%(HEAD)%(refname) %(objecttype)";

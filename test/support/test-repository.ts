@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import {
   existsSync,
   globSync,
@@ -12,6 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { SmallShell } from "./small-shell.ts";
 
 /** Whatever the user who runs the tests has configured, git does the same. */
 const ENVIRONMENT = {
@@ -28,6 +28,8 @@ const ENVIRONMENT = {
   GIT_CONFIG_KEY_0: "maintenance.auto",
   GIT_CONFIG_VALUE_0: "false",
 };
+
+let shell: SmallShell | undefined;
 
 /** A real repository with a checkout, in a folder of its own. */
 export class TestRepository {
@@ -47,13 +49,8 @@ export class TestRepository {
 
   /** Runs git in it, and returns what it says, without the end of the last line. */
   git(...args: readonly string[]): string {
-    const stdio = ["ignore", "pipe", "pipe"] as const;
-    return execFileSync("git", args, {
-      cwd: this.path,
-      encoding: "utf8",
-      env: ENVIRONMENT,
-      stdio: [...stdio],
-    }).replace(/\n$/, "");
+    shell ??= new SmallShell(ENVIRONMENT);
+    return shell.run(this.path, ["git", ...args]).replace(/\n$/, "");
   }
 
   write(path: string, content: string): void {

@@ -30,6 +30,8 @@ const IS_FORKED =
   !IS_LONG &&
   process.env["NODE_V8_COVERAGE"] === undefined &&
   process.env["DRYDOCK_FROM_SOURCE"] === undefined;
+/** Commands whose own process matters: bin/drydock gives Node other flags for them. */
+const OF_PROCESSES = /^(?:run|shell|plan exec)\b/;
 /** So many commands are cheaper than a nursery. */
 const COLD_COMMANDS = 3;
 let nursery: CommandNursery | undefined;
@@ -44,8 +46,8 @@ export function runCommand({ args, cwd, environment, input, patienceMs }: Comman
   const isExact = strings.every((text) => !text?.includes("\ufffd"));
   // What changes Node is read at its start.
   const isPlain = !Object.keys(environment).some((name) => name.startsWith("NODE_"));
-  if (!IS_FORKED || commands <= COLD_COMMANDS || !isExact || !isPlain || (bytes?.length ?? 0) >= CHUNK)
-    return undefined;
+  const canFork = isExact && isPlain && !OF_PROCESSES.test(args.join(" ")) && (bytes?.length ?? 0) < CHUNK;
+  if (!IS_FORKED || !canFork || commands <= COLD_COMMANDS) return undefined;
   nursery ??= new CommandNursery();
   const set = Object.entries(environment).filter(([, value]) => value !== undefined);
   const answer = nursery.run({

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { Workplace } from "../end-to-end/workplace.ts";
@@ -78,6 +80,29 @@ describe("Drydock is killed while it changes an entry of a sandbox", { skip: NEE
       });
     }
   }
+});
+
+describe("A change of one entry where nothing is mounted", { skip: NEEDS_ROOT }, () => {
+  it("[A8] notes what it covers itself, and looks at nothing else that has changed", () => {
+    using place = new Workplace();
+    place.folder("app", ORIGINAL);
+    const id = unmounted(place);
+    const trace = join(place.path, "trace");
+    for (const words of [
+      ["rm", "file"],
+      ["mv", "folder", "to/folder"],
+      ["rm", "changed"],
+    ]) {
+      const [verb = "", ...paths] = words;
+      const env = { DRYDOCK_FAILPOINT_TRACE: trace };
+      assert.equal(place.drydock(["plan", verb, id, "app", ...paths], { env }).status, 0);
+    }
+    assert.doesNotMatch(readFileSync(trace, "utf8"), /overlay\.mark-(?:entered|left)/);
+    place.done("plan", "apply", id);
+    assert.deepEqual(Object.keys(place.tree("app")).sort(), ["new", "to", "to/folder", "to/folder/inner"]);
+    place.done("plan", "undo", id);
+    assert.equal(place.read("app/file"), "old\n");
+  });
 });
 
 describe("Drydock is killed while it renames a folder that a running command sees", () => {

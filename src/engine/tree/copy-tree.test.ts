@@ -165,6 +165,26 @@ describe("copyTree", () => {
     assert.ok(counts.length > 1 && counts.every((count) => count > 0));
   });
 
+  it("holds few descriptors at any depth, and goes on in the folders above", () => {
+    const [depth, most] = [300, 250];
+    let folder = ROOT_PATH;
+    for (let level = 0; level < depth; level += 1) {
+      folder = joinPath(folder, "d");
+      mkdirSync(original(folder));
+      for (const name of ["a", "z"]) writeFileSync(original(joinPath(folder, name)), `${level}${name}`);
+    }
+    let open = 0;
+    const entries = copy({
+      filter: () => {
+        open = Math.max(open, readdirSync("/proc/self/fd").length);
+        return true;
+      },
+    });
+    assert.ok(open < most, `${open} were open`);
+    assert.equal(entries.length, 3 * depth + 1);
+    assert.deepEqual(inventory(trees.sandbox), inventory(trees.original));
+  });
+
   it("copies a file that can't share its blocks", () => {
     writeFileSync(original("f"), "content");
     copy({ data: "share" });

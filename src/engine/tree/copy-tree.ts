@@ -17,6 +17,7 @@ import { readXattrs, readXattrsAndMarks, readXattrsOfOpen, type Xattrs } from ".
 import { cloneData, copyData } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Steps } from "../work/pace.ts";
+import { CopiedLevel } from "./copied-level.ts";
 import { finishCopy, giveMetadata } from "./metadata.ts";
 import type { NamedEntry } from "./named-entry.ts";
 import { assertNotTooDeep } from "./walk.ts";
@@ -84,7 +85,7 @@ const STEP = 64;
  */
 export function* copyTree(from: Folder, to: Folder, options: CopyOptions): Steps {
   const copy = new TreeCopy(options, to, ROOT_PATH, ROOT_PATH);
-  yield* copy.contents(from, to, ROOT_PATH);
+  yield* copy.contents(new CopiedLevel(from, to), ROOT_PATH);
   copy.finishFolder(from.ownFacts(), from, to, ROOT_PATH);
 }
 
@@ -152,18 +153,19 @@ class TreeCopy {
     this.#targetBase = targetBase;
   }
 
-  *contents(from: Folder, to: Folder, path: string): Steps {
+  *contents(level: CopiedLevel, path: string): Steps {
     const found: (readonly [name: string, facts: Facts])[] = [];
+    const { from } = level;
     readNames(from, (name, pointer) => {
       // Skips an entry that vanished after the listing.
       if (statListed(from, pointer)) found.push([name, lastFacts()]);
     });
     for (const [name, facts] of found) {
       const [source, target] = [
-        { folder: from, name },
-        { folder: to, name },
+        { folder: level.from, name },
+        { folder: level.to, name },
       ];
-      yield* this.entry({ from: source, to: target, path: joinPath(path, name) }, facts);
+      yield* this.entry({ from: source, to: target, path: joinPath(path, name) }, facts, level);
     }
   }
 
@@ -171,27 +173,29 @@ class TreeCopy {
    * One function on purpose: each generator on the way down takes stack, and walk.ts relies on the
    * amount.
    */
-  *entry(copy: EntryCopy, facts: Facts): Steps {
+  *entry(copy: EntryCopy, facts: Facts, above?: CopiedLevel): Steps {
     const { from, to, path } = copy;
     if (this.#options.filter !== undefined && !this.#options.filter(path, facts)) return;
     this.#count += 1;
     if (this.#count % STEP === 0) yield STEP;
     if (facts.kind !== "directory") {
-      yield* this.#leaf(copy, facts);
+      yield* this.#leaf(copy, facts, above);
       return;
     }
     assertNotTooDeep(path);
     using source = from.folder.openBelowIfThere(from.name);
     if (source === undefined) {
       const now = from.folder.facts(from.name);
-      if (now !== undefined) yield* this.entry(copy, now);
+      if (now !== undefined) yield* this.entry(copy, now, above);
       return;
     }
     const own = source.ownFacts();
     to.folder.createFolder(POINTS.folder, to.name, 0o700);
-    using target = to.folder.openChild(to.name);
-    yield* this.contents(source, target, path);
-    this.finishFolder(own, source, target, path);
+    using level = new CopiedLevel(source, to.folder.openChild(to.name), from.name, above);
+    level.closeAbove();
+    yield* this.contents(level, path);
+    this.finishFolder(own, level.from, level.to, path);
+    level.openAbove();
   }
 
   /** Gives the copy of a folder its metadata, after filling it, which would change the metadata. */
@@ -224,7 +228,7 @@ class TreeCopy {
   }
 
   /** Repeats the copy until the entry is the same before and after. */
-  *#leaf(copy: EntryCopy, first: Facts): Steps {
+  *#leaf(copy: EntryCopy, first: Facts, above: CopiedLevel | undefined): Steps {
     const { from, to, path } = copy;
     if (this.#linkToEarlier(first, to, path)) return;
     let facts: Facts = first;
@@ -239,7 +243,7 @@ class TreeCopy {
       if (to.folder.facts(to.name) !== undefined) to.folder.removeFile(POINTS.again, to.name);
       if (after === undefined) return;
       if (after.kind === "directory") {
-        yield* this.entry(copy, after);
+        yield* this.entry(copy, after, above);
         return;
       }
       facts = after;

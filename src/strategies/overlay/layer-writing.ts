@@ -146,6 +146,13 @@ export class LayerWriter {
     return writeFileBelow(upper, name, bytes, this.#scratch);
   }
 
+  /** Notes the base of an entry that is about to be covered, if the lower layer has one at its path. */
+  noteBelow(path: string, lower: Folder | undefined): void {
+    const facts = lower?.facts(baseName(path));
+    if (lower !== undefined && facts !== undefined)
+      this.#note(path, { folder: lower, name: baseName(path) }, facts);
+  }
+
   /** Notes the base before anything covers it: a covered entry without a note counts as new. */
   #note(path: string, entry: NamedEntry, facts: Facts): void {
     this.#record.note(path, entry, facts);

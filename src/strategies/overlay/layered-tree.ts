@@ -212,24 +212,18 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     return written;
   }
 
-  /**
-   * Changes without a mount are recorded like those of programs: the base of what they cover is complete when
-   * they are done, and a crash before that leaves `entered`.
-   */
+  /** Changes without a mount note the base of what they cover themselves, once that of programs is noted. */
   async browse<T>(original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): Promise<T> {
     // Loaded late, as in `base`: an apply of a whole plan needs none of it.
     const { FolderEntries } = await import("../../engine/sandbox/shown-entries.ts");
     const { LayerEntries } = await import("./entries/layer-entries.ts");
     using mounted = this.#openMount(this);
     if (mounted !== undefined) return action(new FolderEntries(mounted, "mounted"));
+    if (purpose === "change") this.noteWork(original);
     const record = BaseRecord.load(this.workspace);
     const writer = new LayerWriter(this.#marks, record, this.workspace);
     const layers = { upper: own, lower: original, scratch: this.workspace, marks: this.#marks, writer };
-    if (purpose === "look") return action(new LayerEntries(layers));
-    this.markEntered();
-    const result = action(new LayerEntries(layers));
-    this.noteWork(original);
-    return result;
+    return action(new LayerEntries(layers));
   }
 
   *diff(original: Folder, own: Folder): Steps<ChangeSet> {

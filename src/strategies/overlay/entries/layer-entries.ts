@@ -41,7 +41,8 @@ export interface OpenLayers {
 /**
  * The entries of a sandbox that is not mounted, put together from its layers. It changes the upper layer as
  * the kernel would through a mount, in steps after each of which the sandbox is in order: an entry is first
- * made aside and then put into place by one rename; what a whiteout hides is hidden by one exchange. A crash
+ * made aside and then put into place by one rename; what a whiteout hides is hidden by one exchange. The base
+ * of what is covered is noted first, as for a write, so that nothing else has to be looked at. A crash
  * during a rename can leave the entry at both paths, and never at none.
  */
 export class LayerEntries implements ShownEntries {
@@ -74,7 +75,7 @@ export class LayerEntries implements ShownEntries {
 
   remove(path: string): void {
     const { upper, lower, writer } = this.#layers;
-    writer.inFolder({ upper, lower }, path, (parents) => this.#hide(parents, baseName(path)));
+    writer.inFolder({ upper, lower }, path, (parents) => this.#hide(parents, path));
   }
 
   bring(path: string, from: NamedEntry): void {
@@ -164,7 +165,8 @@ export class LayerEntries implements ShownEntries {
 
   #place(aside: string, path: string): void {
     const { upper, lower, scratch, marks, writer } = this.#layers;
-    writer.inFolder({ upper, lower }, path, ({ upper: folder }) => {
+    writer.inFolder({ upper, lower }, path, ({ upper: folder, lower: below }) => {
+      writer.noteBelow(path, below);
       const [marked] = marks.namesFor(baseName(path)).filter((name) => folder.facts(name) !== undefined);
       if (marked === baseName(path)) {
         scratch.exchange(POINTS.place, aside, folder, marked);
@@ -177,12 +179,14 @@ export class LayerEntries implements ShownEntries {
   }
 
   /** Takes an entry away: what the lower layer has is hidden, what only the upper one has is removed. */
-  #hide({ upper: folder, lower: below }: LayerFolders, name: string): void {
-    const { scratch } = this.#layers;
+  #hide({ upper: folder, lower: below }: LayerFolders, path: string): void {
+    const { scratch, writer } = this.#layers;
+    const name = baseName(path);
     if (!hasBelow(below, name)) {
       removeTree(POINTS.removeOwn, folder, name);
       return;
     }
+    writer.noteBelow(path, below);
     const aside = asideName();
     scratch.createWhiteout(POINTS.whiteout, aside);
     if (folder.facts(name) === undefined) {

@@ -10,7 +10,7 @@ import { RenameIndex } from "./renames/rename-index.ts";
 export async function* patchOf(
   plan: PlanRecord,
   sandboxes: PlanSandboxes,
-  diff: PlanDiff,
+  diff: Pick<PlanDiff, "changes" | "renames">,
   options: PatchOptions,
 ): AsyncGenerator<string> {
   const renames = new RenameIndex(diff.renames);

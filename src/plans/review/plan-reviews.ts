@@ -1,3 +1,4 @@
+import { CHANGE_SIDES } from "../../core/change.ts";
 import { PlanStateError, UsageError } from "../../core/errors/errors.ts";
 import { displayPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import { isOver, type PlanRecord } from "../../core/plan.ts";
@@ -26,6 +27,7 @@ import type {
   ReviewTarget,
   ReviewTargets,
   ReviewVerdict,
+  ShownChange,
   TargetCount,
   Vote,
   VoteCount,
@@ -95,6 +97,27 @@ export class PlanReviews {
     const { vote, hunks: votes = {} } = (await this.#record(found.id)).of(digest, history.actor);
     const hunks = hasHunks(change) ? await hunksOf(sandboxes, found, change) : [];
     return { planId: found.id, digest, hunks: hunks.map((hunk) => shownHunk(hunk, votes[hunk.id] ?? vote)) };
+  }
+
+  /**
+   * One change of a page as a person sees it. Reads only that change, however many the plan has, and refuses
+   * one that has moved since the page.
+   */
+  async shown(plan: string | undefined, change: ReviewedChange): Promise<ShownChange> {
+    const { plans, sandboxes } = this.#session;
+    const found = await plans.find(plan);
+    const { resource, path, kind, vote, hunks: votes = {} } = change;
+    for (const side of kind === "file" ? CHANGE_SIDES : []) {
+      const digest = change[side]?.digest;
+      if (digest !== undefined) await changeContent(found, sandboxes, { resource, path, side, digest });
+    }
+    const hunks = hasHunks(change) ? await hunksOf(sandboxes, found, change) : [];
+    const { patchOf } = await import("../plan-patch.ts");
+    const pieces = patchOf(found, sandboxes, { changes: [change], renames: [] }, { onlyText: true });
+    return {
+      hunks: hunks.map((hunk) => shownHunk(hunk, votes[hunk.id] ?? vote)),
+      patch: (await Array.fromAsync(pieces)).join(""),
+    };
   }
 
   /** A page of the changed rows and definitions of a database. */

@@ -143,6 +143,14 @@ export interface ReviewedHunk {
   readonly vote?: Vote;
 }
 
+/** One change as a person sees it. */
+export interface ShownChange {
+  /** Those of a text file, with the votes that the change came with. */
+  readonly hunks: readonly ReviewedHunk[];
+  /** The change as unified text. */
+  readonly patch: string;
+}
+
 /** The hunks of one change, if it has any, with the digest of the change. */
 export interface ReviewedHunks {
   readonly planId: string;

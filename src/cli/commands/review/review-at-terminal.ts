@@ -1,7 +1,12 @@
-import { UsageError } from "../../../core/errors/errors.ts";
-import { joinPath } from "../../../core/paths/byte-path.ts";
+import { DrydockError, UsageError } from "../../../core/errors/errors.ts";
 import type { PlanReviews } from "../../../plans/review/plan-reviews.ts";
-import type { ReviewedChange, ReviewedHunk, ReviewPage } from "../../../plans/review/review-views.ts";
+import type {
+  ReviewedChange,
+  ReviewedHunk,
+  ReviewPage,
+  ShownChange,
+  Vote,
+} from "../../../plans/review/review-views.ts";
 import type { ReviewVerdict } from "../../../serve/review/review-end.ts";
 import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
@@ -12,6 +17,8 @@ import { harmless } from "../../terminal/printable.ts";
 import { ask } from "../../terminal/question.ts";
 
 const VIA = "terminal";
+/** What a file fails with that was changed or removed since it was listed. */
+const MOVED: readonly string[] = ["DIGEST_DIFFERS", "NO_SUCH_FILE"];
 const HELP = [
   "y  approve this",
   "n  reject this",
@@ -26,6 +33,8 @@ const HELP = [
 interface Item {
   readonly change: ReviewedChange;
   readonly hunk?: ReviewedHunk;
+  /** The change as a patch, where it is shown as a whole. */
+  readonly patch?: string;
 }
 
 type Answer = "y" | "n" | "a" | "d" | "s" | "q";
@@ -86,32 +95,50 @@ export class TerminalReview {
 
   async #ofChange(change: ReviewedChange): Promise<"q" | undefined> {
     const { resource, path, digest } = change;
-    const { digest: now, hunks } = await this.#reviews.hunks(this.#plan.id, { resource, path });
-    if (now !== digest) {
+    const shown = await this.#shown(change);
+    if (shown === undefined) {
       this.#say(`${placeOf(resource, path)} has changed meanwhile. Review the plan again for it.`);
       return undefined;
     }
+    const { hunks, patch } = shown;
     await this.#reviews.look(this.#plan.id, { targets: [{ resource, path, digest }], via: VIA });
-    const items: readonly Item[] = hunks.length > 1 ? hunks.map((hunk) => ({ change, hunk })) : [{ change }];
+    if (hunks.length <= 1) return await this.#ask([{ change, patch }], new Map());
+    const votes = new Map(hunks.map(({ id, vote }) => [id, vote]));
+    const end = await this.#ask(
+      hunks.map((hunk) => ({ change, hunk })),
+      votes,
+    );
+    // Where all hunks have one vote, the change has it as a whole: with its mode, and all else that it is.
+    const [vote, ...others] = new Set(votes.values());
+    if (vote !== undefined && others.length === 0) await this.#vote(vote, [{ change }]);
+    return end;
+  }
+
+  /** Asks about each of them that has no vote, and notes in `votes` what hunks get. */
+  async #ask(items: readonly Item[], votes: Map<string, Vote | undefined>): Promise<"q" | undefined> {
     for (const [at, item] of items.entries()) {
       if (item.hunk?.vote !== undefined) continue;
       const answer = await this.#answerTo(item, `${at + 1}/${items.length}`);
       if (answer === "q") return "q";
       if (answer === "s") continue;
       const meant = answer === "a" || answer === "d" ? items.slice(at) : [item];
-      await this.#vote(answer === "y" || answer === "a" ? "approved" : "rejected", meant);
+      const vote = answer === "y" || answer === "a" ? "approved" : "rejected";
+      await this.#vote(vote, meant);
+      for (const { hunk } of meant) if (hunk !== undefined) votes.set(hunk.id, vote);
       if (meant.length > 1) break;
     }
-    if (items.length > 1) await this.#sumUp(change);
     return undefined;
   }
 
-  /** Where all hunks have one vote, the change has it as a whole: with its mode, and all else that it is. */
-  async #sumUp(change: ReviewedChange): Promise<void> {
-    const { digest, hunks } = await this.#reviews.hunks(this.#plan.id, change);
-    const vote = hunks[0]?.vote;
-    if (digest === change.digest && vote !== undefined && hunks.every((hunk) => hunk.vote === vote))
-      await this.#vote(vote, [{ change }]);
+  /** Undefined if the change has moved since it was listed. */
+  async #shown(change: ReviewedChange): Promise<ShownChange | undefined> {
+    try {
+      return await this.#reviews.shown(this.#plan.id, change);
+    } catch (thrown) {
+      const isMoved = thrown instanceof DrydockError && MOVED.includes(thrown.code);
+      if (!isMoved) throw thrown;
+      return undefined;
+    }
   }
 
   async #vote(vote: "approved" | "rejected", items: readonly Item[]): Promise<void> {
@@ -123,7 +150,7 @@ export class TerminalReview {
   }
 
   async #answerTo(item: Item, place: string): Promise<Answer> {
-    await this.#show(item);
+    this.#show(item);
     const what = item.hunk === undefined ? "this change" : `this hunk (${place})`;
     for (;;) {
       const given = await ask(`Approve ${what}? [y,n,a,d,s,c,q,?] `);
@@ -134,7 +161,7 @@ export class TerminalReview {
     }
   }
 
-  async #show({ change, hunk }: Item): Promise<void> {
+  #show({ change, hunk, patch = "" }: Item): void {
     const { errorStyles: styles } = this.#context.output;
     const { resource, path, operation, kind, warnings = [] } = change;
     this.#say(styles.bold(`${placeOf(resource, path)} (${operation} ${kind})`));
@@ -143,12 +170,7 @@ export class TerminalReview {
       const { oldStart, oldLines, newStart, newLines, lines } = hunk;
       const header = `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`;
       this.#say(terminalPatch([header, ...lines].join("\n"), styles));
-    } else if (kind !== "directory")
-      for await (const piece of this.#services.plans.patch(this.#plan.id, {
-        paths: [joinPath(resource, path)],
-        onlyText: true,
-      }))
-        this.#say(terminalPatch(piece.trimEnd(), styles));
+    } else if (kind !== "directory" && patch !== "") this.#say(terminalPatch(patch.trimEnd(), styles));
   }
 
   async #comment({ change: { resource, path, digest }, hunk }: Item): Promise<void> {

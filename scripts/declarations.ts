@@ -12,6 +12,7 @@ export const PUBLIC_ENTRIES = {
   testing: "src/testing/index.ts",
   "ai-sdk": "src/adapters/ai-sdk.ts",
   deepagents: "src/adapters/deepagents.ts",
+  opencode: "src/adapters/opencode.ts",
 } as const;
 
 /**

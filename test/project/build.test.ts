@@ -23,7 +23,7 @@ function project(): TemporaryFolder {
   folder.write("src/strategies.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/testing/process/victim-main.ts", "export {};\n");
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
-  for (const name of ["ai-sdk", "deepagents"])
+  for (const name of ["ai-sdk", "deepagents", "opencode"])
     folder.write(`src/adapters/${name}.ts`, 'export { Shared } from "../core/shared.ts";\n');
   folder.write("src/strategies/transaction-rollback/holder/holder-main.ts", 'console.log("kept");\n');
   folder.write(
@@ -67,7 +67,7 @@ describe("the build", () => {
       .filter((name) => /class\b/.test(readFileSync(join(dist, name), "utf8")));
     assert.equal(definitions.length, 1, definitions.join(", "));
     const types = readdirSync(join(dist, "types")).filter((name) => !name.startsWith("shared-"));
-    const names = ["ai-sdk", "deepagents", "index", "strategies", "strategy", "testing"];
+    const names = ["ai-sdk", "deepagents", "index", "opencode", "strategies", "strategy", "testing"];
     assert.deepEqual(
       types,
       names.map((name) => `${name}.d.ts`),

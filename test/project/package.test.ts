@@ -137,7 +137,7 @@ describe("the package", () => {
 
   it("[P12] brings no framework, loads no adapter that is not asked for, and an adapter loads no framework", () => {
     const installed = readdirSync(join(consumer.path, "node_modules"));
-    const frameworks = ["ai", "@ai-sdk", "deepagents", "@langchain", "langchain"];
+    const frameworks = ["ai", "@ai-sdk", "deepagents", "@langchain", "langchain", "@opencode-ai"];
     assert.deepEqual(
       installed.filter((name) => frameworks.includes(name)),
       [],
@@ -146,15 +146,16 @@ describe("the package", () => {
       "adapters.js",
       `import { sandboxSession } from "drydock-sandbox/ai-sdk";
 import { sandboxBackend } from "drydock-sandbox/deepagents";
-console.log(typeof sandboxSession, typeof sandboxBackend);`,
+import { drydockWorkspaces } from "drydock-sandbox/opencode";
+console.log(typeof sandboxSession, typeof sandboxBackend, typeof drydockWorkspaces);`,
     );
-    assert.equal(run(consumer.path, process.execPath, "adapters.js"), "function function\n");
+    assert.equal(run(consumer.path, process.execPath, "adapters.js"), "function function function\n");
     const program = join(consumer.path, "node_modules/drydock-sandbox/dist/program");
     for (const entry of ["cli.js", "index.js", "strategy.js", "strategies.js", "testing.js"]) {
       const reached = reachedFrom(program, entry);
       assert.ok(reached.size > 1);
       assert.deepEqual(
-        ["ai-sdk.js", "deepagents.js"].filter((name) => reached.has(name)),
+        ["ai-sdk.js", "deepagents.js", "opencode.js"].filter((name) => reached.has(name)),
         [],
       );
     }
@@ -173,7 +174,7 @@ console.log(typeof sandboxSession, typeof sandboxBackend);`,
     const names = readdirSync(folder);
     const texts = new Map(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
     const entries = names.filter((name) => !name.startsWith("shared-"));
-    const known = ["ai-sdk", "deepagents", "index", "strategies", "strategy", "testing"];
+    const known = ["ai-sdk", "deepagents", "index", "opencode", "strategies", "strategy", "testing"];
     assert.deepEqual(
       entries,
       known.map((name) => `${name}.d.ts`),

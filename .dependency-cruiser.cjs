@@ -243,7 +243,7 @@ module.exports = {
       to: {
         path: "^src/",
         pathNot: [
-          "^src/core/(?:paths/byte-path|values/invisible-characters)[.]ts$",
+          "^src/core/(?:paths/byte-path|values/(?:checks|invisible-characters))[.]ts$",
           "^src/plans/renames/rename-index[.]ts$",
           "^src/cli/render/plan/change-notes[.]ts$",
         ],

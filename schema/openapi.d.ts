@@ -94,7 +94,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Throw the changes away, and keep the plan open */
+        /** Throw the changes away, or some of them, and keep the plan open */
         post: operations["rollBackPlan"];
         delete?: never;
         options?: never;
@@ -1049,6 +1049,55 @@ export interface components {
                 places: string[];
             }[];
             warnings?: string[];
+        };
+        RolledBack: {
+            id: string;
+            name: string;
+            /** @enum {string} */
+            state: "creating" | "open" | "adding" | "restoring" | "updating" | "applying" | "applied" | "undoing" | "undone" | "closing" | "cancelled" | "abandoned";
+            readOnly: boolean;
+            createdAt: string;
+            message?: string;
+            labels?: {
+                [key: string]: string;
+            };
+            undo?: {
+                until: string;
+            } | {
+                not: string;
+            };
+            resources: {
+                name: string;
+                type: string;
+                location: string;
+                parent?: string;
+                sharesSandboxOf?: string;
+                strategy: string;
+                why: string;
+                /** @enum {string} */
+                status: "PENDING" | "CREATED" | "ACTIVE" | "PREPARED" | "COMMITTED" | "ROLLED_BACK" | "ERRORED" | "CLEANED_UP";
+                error?: string;
+                /** @constant */
+                restarted?: true;
+                notes?: string[];
+                linksOut?: {
+                    path: string;
+                    target: string;
+                }[];
+                path: string | null;
+            }[];
+            left?: {
+                resource: string;
+                message: string;
+                places: string[];
+            }[];
+            warnings?: string[];
+            /** @description If only some changes were taken out. */
+            part?: {
+                changes: number;
+                /** @description It brings these changes back. */
+                checkpoint: string;
+            };
         };
         Log: {
             planId: string;
@@ -2009,7 +2058,12 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description Take only these paths out, [RESOURCE:]PATTERN each. */
+                    only?: string[];
+                    /** @description Take out what votes reject, hunks too. */
+                    rejected?: boolean;
+                };
             };
         };
         responses: {
@@ -2019,7 +2073,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Plan"];
+                    "application/json": components["schemas"]["RolledBack"];
                 };
             };
             default: components["responses"]["Problem"];

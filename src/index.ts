@@ -13,6 +13,7 @@ export type {
   StrategyCapabilities,
   TwoPhaseCapabilities,
 } from "./core/capabilities.ts";
+export type { ExactPart } from "./core/change.ts";
 export {
   type Change,
   type ChangeFacts,
@@ -71,7 +72,6 @@ export type {
   Attention,
   CommitFacts,
   CommitResult,
-  ExactPart,
   IntendedPlace,
   LandedSide,
   OnePhaseSandboxStrategy,
@@ -204,6 +204,9 @@ export type { ScratchList } from "./plans/scratch/plan-scratch.ts";
 export type {
   ResolveOptions,
   ResolveResult,
+  RollbackOptions,
+  RollbackResult,
+  RolledBackPart,
   UpdatedPath,
   UpdateResult,
 } from "./plans/updates/update-views.ts";

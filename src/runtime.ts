@@ -242,9 +242,17 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { CheckpointService } = await import("./plans/checkpoints/checkpoint-service.ts");
     return new CheckpointService(session, await planCheckpoints(), await restores());
   };
+  const savedSteps = async () => {
+    const { SavedSteps } = await import("./plans/updates/saved-steps.ts");
+    return new SavedSteps(session, await planCheckpoints(), await restores());
+  };
   const updates = async () => {
     const { PlanUpdates } = await import("./plans/updates/plan-updates.ts");
-    return new PlanUpdates(session, await planCheckpoints(), await restores());
+    return new PlanUpdates(session, await planCheckpoints(), await savedSteps());
+  };
+  const partRollbacks = async () => {
+    const { PartRollbacks } = await import("./plans/updates/part-rollbacks.ts");
+    return new PartRollbacks(session, await savedSteps());
   };
   const cleanup = async () => {
     const { CleanupService } = await import("./plans/cleanup/cleanup-service.ts");
@@ -284,7 +292,17 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     },
   };
   const services = {
-    plans: new Plans({ session, creation, joining, updates, commit, closing, descriptions, checks }),
+    plans: new Plans({
+      session,
+      creation,
+      joining,
+      updates,
+      partRollbacks,
+      commit,
+      closing,
+      descriptions,
+      checks,
+    }),
     entries: {
       ...loadedLate(entries, ["stat", "list", "write", "makeFolder", "remove", "rename"]),
       read: async function* (...given) {

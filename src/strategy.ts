@@ -13,6 +13,7 @@ export type {
   ChangeOperation,
   DiffStats,
   DiffView,
+  ExactPart,
   TakeChange,
 } from "./core/change.ts";
 export type { LastCheckpoint, SavedCheckpoint } from "./core/checkpoint.ts";
@@ -54,7 +55,6 @@ export type {
   Attention,
   CommitFacts,
   CommitResult,
-  ExactPart,
   IntendedPlace,
   OnePhaseSandboxStrategy,
   PreparedCommit,

@@ -24,7 +24,7 @@ interface CallOptions {
   readonly body?: object;
   readonly signal?: AbortSignal;
   readonly headers?: { readonly [name: string]: string };
-  /** The answer is of no interest, because the window closes. */
+  /** The browser finishes the call also when the window closes or loads again. */
   readonly keepalive?: boolean;
 }
 
@@ -62,6 +62,15 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 
 export async function post<T>(path: string, body: object): Promise<T> {
   return (await (await call("POST", path, { body })).json()) as T;
+}
+
+/** Browsers finish only calls with so much in them when a window closes. */
+const MOST_KEPT_ALIVE = 60_000;
+
+/** Tells the server what the user said. It reaches the server also if the window loads again right after. */
+export async function tell(path: string, body: object): Promise<void> {
+  const keepalive = JSON.stringify(body).length < MOST_KEPT_ALIVE;
+  await call("POST", path, { body, keepalive });
 }
 
 /** A call that may take long. Its progress is told now and then. */

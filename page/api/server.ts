@@ -1,4 +1,4 @@
-import { call, encoded, eventsIn, get, keepKey, post, postFollowed, query } from "./calls.ts";
+import { call, encoded, eventsIn, get, keepKey, post, postFollowed, query, tell } from "./calls.ts";
 import type {
   Change,
   ChangedRows,
@@ -15,6 +15,7 @@ import type {
   Resolved,
   Review,
   ReviewSession,
+  RolledBack,
   Scratch,
   Update,
   Vote,
@@ -112,7 +113,7 @@ const MOST_TARGETS = 10_000;
 export async function vote(plan: string, digests: readonly string[], word: Vote | "none"): Promise<void> {
   for (let from = 0; from < digests.length; from += MOST_TARGETS) {
     const targets = digests.slice(from, from + MOST_TARGETS).map((digest) => ({ digest }));
-    await post(`${at(plan)}/review/votes`, { vote: word, targets });
+    await tell(`${at(plan)}/review/votes`, { vote: word, targets });
   }
 }
 
@@ -124,18 +125,18 @@ export async function voteOnHunks(
   word: Vote | "none",
 ): Promise<void> {
   const targets = hunks.map((hunk) => ({ resource, path, digest, hunk }));
-  await post(`${at(plan)}/review/votes`, { vote: word, targets });
+  await tell(`${at(plan)}/review/votes`, { vote: word, targets });
 }
 
 /** Records that the user has looked at the changes with these digests. */
 export async function look(plan: string, digests: readonly string[]): Promise<void> {
-  await post(`${at(plan)}/review/looks`, { targets: digests.map((digest) => ({ digest })) });
+  await tell(`${at(plan)}/review/looks`, { targets: digests.map((digest) => ({ digest })) });
 }
 
 export type CommentPlace = Pick<Comment, "resource" | "path" | "side" | "line" | "digest">;
 
 export async function comment(plan: string, place: CommentPlace, text: string): Promise<void> {
-  await post(`${at(plan)}/review/comments`, { ...place, text });
+  await tell(`${at(plan)}/review/comments`, { ...place, text });
 }
 
 export async function settle(plan: string, { id, resolved }: Comment): Promise<void> {
@@ -173,6 +174,14 @@ export async function apply(
 
 export async function undo(plan: string, onProgress: (progress: Progress) => void): Promise<Landing> {
   return await postFollowed(`${at(plan)}/undo`, {}, onProgress);
+}
+
+/** Takes out of the plan what votes reject. */
+export async function takeOutRejected(
+  plan: string,
+  onProgress: (progress: Progress) => void,
+): Promise<RolledBack> {
+  return await postFollowed(`${at(plan)}/rollback`, { rejected: true }, onProgress);
 }
 
 /** Merges into the plan what other writers changed meanwhile. */

@@ -24,6 +24,7 @@ export type Problem = Schemas["Problem"];
 export type Progress = Schemas["Progress"];
 export type Update = Schemas["Update"];
 export type Resolved = Schemas["Resolved"];
+export type RolledBack = Schemas["RolledBack"];
 export type Resolution = Resolved["how"];
 
 /** What the server says about the review. */

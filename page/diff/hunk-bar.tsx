@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Change, Vote } from "../api/types.ts";
 import { wordOnHunk } from "../model/hunks.ts";
 import type { PlanModel } from "../model/plan-model.ts";
@@ -19,7 +19,7 @@ export function HunkBar({ model, change, hunks, at }: HunkBarProps): ComponentCh
   const { id = "", after, lines } = hunks[at] as Hunk;
   const isChosen = model.hunk.value === at;
   const element = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The first is chosen when the file comes, and is in view already.
     if (isChosen && model.hunkSteps.value > 0) element.current?.scrollIntoView({ block: "start" });
   }, [isChosen, model.hunkSteps.value]);

@@ -5,7 +5,9 @@ import { model, say, sayOfHunk } from "./review.ts";
 import { nextTheme, switchLayout } from "./settings.ts";
 
 /** The question or list above the page. */
-export const dialog = signal<"help" | "approve" | "changes" | "apply" | "close" | undefined>(undefined);
+export const dialog = signal<"help" | "approve" | "changes" | "apply" | "take out" | "close" | undefined>(
+  undefined,
+);
 
 interface Key {
   readonly keys: readonly string[];
@@ -55,6 +57,7 @@ export const KEYS: readonly Key[] = [
   { keys: ["A"], does: "approve the plan", act: () => ask("approve") },
   { keys: ["R"], does: "ask for changes", act: () => ask("changes") },
   { keys: ["L"], does: "land it now", act: () => ask("apply") },
+  { keys: ["X"], does: "take what is rejected out of the plan", act: () => ask("take out") },
   { keys: ["q"], does: "close the review without a verdict", act: () => ask("close") },
   { keys: ["g"], does: "go to the list of plans", act: () => go({ page: "start" }) },
   { keys: ["t"], does: "light, dark, or as the system", act: nextTheme },
@@ -90,8 +93,9 @@ function isWriting(target: EventTarget | null): boolean {
 }
 
 function ask(what: NonNullable<typeof dialog.value>): void {
-  const needsPlan = what === "approve" || what === "changes" || what === "apply";
-  if (!needsPlan || model.value?.plan.value?.state === "open") dialog.value = what;
+  const isOpen = model.value?.plan.value?.state === "open";
+  if (what === "take out" && !(isOpen && model.value?.hasRejected.value === true)) return;
+  if (what === "help" || what === "close" || isOpen) dialog.value = what;
 }
 
 function goToTab(key: string): void {

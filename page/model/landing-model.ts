@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { CheckResult } from "../../src/core/values/checks.ts";
 import { CallError } from "../api/calls.ts";
-import { apply, resolve, restore, undo, update } from "../api/server.ts";
+import { apply, resolve, restore, takeOutRejected, undo, update } from "../api/server.ts";
 import type { Progress, Resolution } from "../api/types.ts";
 import { counted } from "../text/amounts.ts";
 
@@ -55,6 +55,12 @@ export class LandingModel {
   async undo(): Promise<string> {
     await this.#long((onProgress) => undo(this.#plan.id, onProgress));
     return "It is undone.";
+  }
+
+  /** Takes out of the plan what the reviewers reject. */
+  async takeOutRejected(): Promise<string> {
+    const { part } = await this.#long((onProgress) => takeOutRejected(this.#plan.id, onProgress));
+    return `${counted(part?.changes ?? 0, "change")} taken out of the plan. A checkpoint brings back what went.`;
   }
 
   /** Merges what other writers changed, as far as that is possible. The rest stays in conflict. */

@@ -8,7 +8,17 @@ import { LandingModel } from "./landing-model.ts";
 
 /** Events after which the changes are others, or may be. */
 const MOVING = new Set([
-  ...["executed", "changed", "restored", "rolled back", "added", "applied", "part applied", "undone"],
+  ...[
+    "executed",
+    "changed",
+    "restored",
+    "rolled back",
+    "part rolled back",
+    "added",
+    "applied",
+    "part applied",
+    "undone",
+  ],
   ...["updated", "resolved", "cancelled", "sealed"],
 ]);
 /** Events come in bursts, and reading all changes takes a moment. */
@@ -58,6 +68,11 @@ export class PlanModel {
     const { added = 0, modified = 0, deleted = 0 } = this.diff.value?.stats ?? {};
     return added + modified + deleted;
   });
+  readonly hasRejected = computed(() =>
+    this.changes.value.some(({ vote: word, hunks = {} }) =>
+      [word, ...Object.values(hunks)].includes("rejected"),
+    ),
+  );
   readonly isComplete = computed(
     () => !this.isLoading.value && this.changes.value.length === this.total.value,
   );

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { type Decision, decide } from "../api/server.ts";
 import type { SelfRunning } from "../api/types.ts";
+import { wordOf } from "../model/change-list.ts";
 import { dialog } from "../model/keys.ts";
 import type { PlanModel } from "../model/plan-model.ts";
 import { attempt, model as current, decided } from "../model/review.ts";
@@ -29,6 +30,7 @@ export function OpenQuestion(): ComponentChildren {
   if (model === undefined) return null;
   if (dialog.value === "approve") return <WordQuestion model={model} {...APPROVE} />;
   if (dialog.value === "apply") return <WordQuestion model={model} {...LAND} />;
+  if (dialog.value === "take out") return <TakeOutQuestion model={model} />;
   return dialog.value === "changes" ? <ChangesQuestion model={model} /> : null;
 }
 
@@ -159,6 +161,31 @@ function ChangesQuestion({ model }: { readonly model: PlanModel }): ComponentChi
   );
 }
 
+function TakeOutQuestion({ model }: { readonly model: PlanModel }): ComponentChildren {
+  const words = Map.groupBy(model.changes.value, wordOf);
+  const [whole, partly] = [words.get("rejected")?.length ?? 0, words.get("partly")?.length ?? 0];
+  const what = [
+    ...(whole > 0 ? [counted(whole, "rejected change")] : []),
+    ...(partly > 0 ? [`the rejected hunks of ${counted(partly, "file")}`] : []),
+  ];
+  return (
+    <Question
+      title="Take what is rejected out of the plan?"
+      yes="Take it out"
+      onYes={() => {
+        close();
+        void attempt(() => model.landing.takeOutRejected());
+      }}
+      onClose={close}
+    >
+      <p>
+        {what.join(", and ")}. The sandboxes show the originals there again; the rest of the plan stays. Now
+        is saved as a checkpoint first, so you can go back to it.
+      </p>
+    </Question>
+  );
+}
+
 function CloseQuestion(): ComponentChildren {
   return (
     <Question
@@ -183,6 +210,11 @@ export function Decisions({ model }: { readonly model: PlanModel }): ComponentCh
         <button type="button" onClick={() => open("changes")}>
           Ask for changes
         </button>
+        {model.hasRejected.value && (
+          <button type="button" disabled={isBusy} onClick={() => open("take out")}>
+            Take rejected out
+          </button>
+        )}
         <button type="button" disabled={isBusy} onClick={() => open("apply")}>
           Land
         </button>
@@ -201,6 +233,6 @@ export function Decisions({ model }: { readonly model: PlanModel }): ComponentCh
   );
 }
 
-function open(what: "approve" | "changes" | "apply"): void {
+function open(what: NonNullable<typeof dialog.value>): void {
   dialog.value = what;
 }

@@ -1,5 +1,6 @@
+import type { ExactPart } from "../core/change.ts";
 import type { PlanState } from "../core/plan.ts";
-import type { Attention, ExactPart } from "../core/strategy.ts";
+import type { Attention } from "../core/strategy.ts";
 
 /** How the sandboxes of a plan land. */
 export interface CommitAllOptions {

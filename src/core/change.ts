@@ -123,3 +123,13 @@ export function statsOf(changes: readonly Change[]): DiffStats {
   for (const change of changes) count.add(change);
   return count.stats;
 }
+
+/** Changes of one sandbox that land, or are taken out of it, each alone. */
+export interface ExactPart {
+  /** Without what is below them. */
+  readonly paths: readonly string[];
+  /** For files of which only some hunks are meant: the ids of these (hunks.ts). */
+  readonly hunks?: { readonly [path: string]: readonly string[] };
+  /** For files that land with another content than the sandbox has: that content, in base64. */
+  readonly edited?: { readonly [path: string]: string };
+}

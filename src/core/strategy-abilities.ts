@@ -1,4 +1,4 @@
-import type { Change } from "./change.ts";
+import type { Change, ExactPart } from "./change.ts";
 import type { ProgramView } from "./program-view.ts";
 import type { Entry } from "./resource/entry.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
@@ -118,6 +118,12 @@ export interface Mergeable<Metadata extends PlainRecord = PlainRecord> {
    * plan's own gets `~SUFFIX` added.
    */
   resolve(ref: SandboxRef<Metadata>, path: string, how: Resolution, suffix: string): Promise<ResolveReport>;
+
+  /**
+   * Takes these changes out of the sandbox, all or none: at these paths it shows the original again, and of
+   * files with chosen hunks only these are gone.
+   */
+  takeOut(ref: SandboxRef<Metadata>, part: ExactPart): Promise<void>;
 }
 
 /** The ability to show a sandbox to programs of the host. */

@@ -1,5 +1,5 @@
 import type { OnePhaseCapabilities, TwoPhaseCapabilities } from "./capabilities.ts";
-import type { Change, ChangeSide, DiffView, TakeChange } from "./change.ts";
+import type { Change, ChangeSide, DiffView, ExactPart, TakeChange } from "./change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "./checkpoint.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
@@ -266,16 +266,6 @@ export interface Transaction<Prepared extends PlainRecord = PlainRecord> {
   readonly allow?: readonly string[];
   /** For an undo: the landed transaction that it takes back, with the result of this strategy's prepare. */
   readonly undoes?: { readonly id: string; readonly prepared: PreparedCommit<Prepared> };
-}
-
-/** The changes of one sandbox that land, each alone. */
-export interface ExactPart {
-  /** Without what is below them. */
-  readonly paths: readonly string[];
-  /** For files of which only some hunks land: the ids of these (hunks.ts). */
-  readonly hunks?: { readonly [path: string]: readonly string[] };
-  /** For files that land with another content than the sandbox has: that content, in base64. */
-  readonly edited?: { readonly [path: string]: string };
 }
 
 /** The result of a prepare, for the commitPrepared of another process. Kept in the journal. */

@@ -1,8 +1,8 @@
-import type { Change } from "./change.ts";
+import type { Change, ExactPart } from "./change.ts";
 import type { Conflict, ParticipantReport } from "./errors/errors.ts";
 import type { Owner } from "./owner.ts";
 import type { SandboxRef } from "./sandbox.ts";
-import type { Attention, ExactPart, PreparedCommit } from "./strategy.ts";
+import type { Attention, PreparedCommit } from "./strategy.ts";
 
 /**
  * The journal's record of one atomic commit or undo. It is saved whole at each step; commit-machine.ts says

@@ -43,7 +43,13 @@ import type {
   VoteRequest,
 } from "../plans/review/review-views.ts";
 import type { ScratchList } from "../plans/scratch/plan-scratch.ts";
-import type { ResolveOptions, ResolveResult, UpdateResult } from "../plans/updates/update-views.ts";
+import type {
+  ResolveOptions,
+  ResolveResult,
+  RollbackOptions,
+  RollbackResult,
+  UpdateResult,
+} from "../plans/updates/update-views.ts";
 import type { CaptureRequest, CaptureResult } from "../run/capture.ts";
 import type { ExecRequest, ExecResult } from "../run/exec.ts";
 import type { SpawnedCommand, SpawnRequest } from "../run/spawn.ts";
@@ -136,8 +142,11 @@ export interface Plan extends ResourceHandle {
    * by `AtomicCommitError`.
    */
   undo(options?: CallOptions): Promise<ApplyResult>;
-  /** Throws the work away and keeps the plan open. */
-  rollback(options?: CallOptions): Promise<PlanView>;
+  /**
+   * Throws the work away and keeps the plan open. With `only` or `rejected`, only some of the changes, which
+   * a checkpoint brings back.
+   */
+  rollback(options?: RollbackOptions & CallOptions): Promise<RollbackResult>;
   /** Throws the work away and closes the plan. */
   cancel(options?: CallOptions): Promise<PlanView>;
 

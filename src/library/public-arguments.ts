@@ -30,7 +30,7 @@ import type {
   ResourceRequest,
 } from "../plans/plan-views.ts";
 import type { ApproveOptions, ReviewRequestOptions } from "../plans/review/approval-views.ts";
-import type { ResolveOptions } from "../plans/updates/update-views.ts";
+import type { ResolveOptions, RollbackOptions } from "../plans/updates/update-views.ts";
 import type { CaptureRequest } from "../run/capture.ts";
 import type { ExecRequest } from "../run/exec.ts";
 import type { RunApplyOptions, RunDecision, RunRequest } from "../run/run-once.ts";
@@ -161,7 +161,18 @@ const planMethods: CheckedMethods<Plan> = {
   requestReview: [["options", optional(fields<ReviewRequestOptions>({ message: optional(text) }))]],
   approval: [],
   undo: [callOptions],
-  rollback: [callOptions],
+  rollback: [
+    [
+      "options",
+      optional(
+        fields<RollbackOptions & CallOptions>({
+          ...callFields,
+          only: optional(list(path)),
+          rejected: optional(truth),
+        }),
+      ),
+    ],
+  ],
   cancel: [callOptions],
   checkpoint: [
     ["options", optional(fields<CheckpointOptions & CallOptions>({ ...callFields, label: optional(text) }))],

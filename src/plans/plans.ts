@@ -15,7 +15,9 @@ import type { PlanCreation } from "./plan-creation.ts";
 import type { AddOptions, CreatePlanOptions, ListPlansOptions, PlanView } from "./plan-views.ts";
 import { hasUnwritable } from "./resources/restrictions.ts";
 import type { PlanChecks, PlanInspection } from "./review/plan-inspection.ts";
+import type { PartRollbacks } from "./updates/part-rollbacks.ts";
 import type { PlanUpdates } from "./updates/plan-updates.ts";
+import type { RollbackOptions, RollbackResult } from "./updates/update-views.ts";
 
 export interface PlansParts {
   readonly session: PlanSession;
@@ -25,6 +27,8 @@ export interface PlansParts {
   readonly joining: () => Promise<PlanJoining>;
   /** Loaded when an apply has to merge first. */
   readonly updates: () => Promise<PlanUpdates>;
+  /** Loaded when changes are taken out of a plan. */
+  readonly partRollbacks: () => Promise<PartRollbacks>;
   readonly commit: AtomicCommit;
   readonly closing: PlanClosing;
   /** Loaded when a plan is shown. */
@@ -131,11 +135,15 @@ export class Plans {
     return { planId: found.id, ...(await this.#parts.commit.undo(found.id)) };
   }
 
-  /** Throws the changes away and keeps the plan open. */
-  async rollback(plan: string | undefined): Promise<PlanView> {
+  /** Throws the changes away, or some of them, and keeps the plan open. */
+  async rollback(plan: string | undefined, options: RollbackOptions = {}): Promise<RollbackResult> {
     freeReserve(this.#parts.session.stateDir);
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       if (found.state !== "open") throw new PlanStateError(found, "open");
+      if (options.only !== undefined || options.rejected === true) {
+        const part = await (await this.#parts.partRollbacks()).rollback(found, options);
+        return { ...(await this.#view(found)), part };
+      }
       throwIfFailed(await this.#parts.session.sandboxes.rollbackAll(found));
       await this.#parts.session.history.note(found.id, "rolled back", {});
       return await this.#view(found);

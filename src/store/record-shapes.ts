@@ -1,3 +1,4 @@
+import type { ExactPart } from "../core/change.ts";
 import type { CheckpointPart, CheckpointRecord, CheckpointState } from "../core/checkpoint.ts";
 import type { Conflict, ParticipantReport } from "../core/errors/errors.ts";
 import type { Owner } from "../core/owner.ts";
@@ -5,7 +6,7 @@ import { PLAN_STATES, type PlanRecord, type PlanResource } from "../core/plan.ts
 import type { Resource } from "../core/resource/resource.ts";
 import type { MadeWith, SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import { SANDBOX_STATES } from "../core/sandbox-states.ts";
-import type { Attention, ExactPart, PreparedCommit } from "../core/strategy.ts";
+import type { Attention, PreparedCommit } from "../core/strategy.ts";
 import type {
   LandedList,
   Participant,

@@ -57,15 +57,7 @@ const ODD: readonly unknown[] = [
 
 const TAKE_NOTHING = [
   ...["close", "recover", "doctor", "cleanup.status", "strategies.list", "resourceTypes.list"],
-  ...[
-    "plan.path",
-    "plan.sandbox",
-    "plan.show",
-    "plan.undo",
-    "plan.rollback",
-    "plan.cancel",
-    "plan.checkpoints",
-  ],
+  ...["plan.path", "plan.sandbox", "plan.show", "plan.undo", "plan.cancel", "plan.checkpoints"],
   ...["plan.approval", "plan.scratch", "plan.log", "plan.abandon", "resource.path", "resource.sandbox"],
 ];
 

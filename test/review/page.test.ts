@@ -141,6 +141,15 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     await page.getByText("It has landed.").waitFor();
     assert.equal(place.read("shop/a.txt"), lines({ 5: "five", 55: "fifty-five" }));
     assert.match(place.done("plan", "diff", "work", "--patch"), /-line 30\n\+thirty\n/);
+    await page.getByText("The changes have moved").waitFor();
+    await page.keyboard.press("x");
+    await page.getByRole("button", { name: "Take rejected out" }).waitFor();
+    await page.keyboard.press("X");
+    await page.getByRole("dialog").getByText("1 rejected change.").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Take it out" }).click();
+    await page.getByText("1 change taken out of the plan.").waitFor();
+    await page.getByText("The plan changes nothing.").waitFor();
+    assert.deepEqual(place.answer("plan", "diff", "work").changes, []);
     assert.deepEqual(reviewed.complaints, []);
   });
 

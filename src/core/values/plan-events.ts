@@ -57,6 +57,8 @@ export type EventDetails = {
   /** A path in conflict was settled by the user's word. */
   resolved: { readonly resource: string; readonly path: string; readonly how: string };
   "rolled back": { readonly [none in never]: never };
+  /** Some changes were taken out of the plan, `RESOURCE:PATH` each, some of them. */
+  "part rolled back": { readonly only: readonly string[]; readonly changes: number };
   /** A diff was shown with this digest. */
   sealed: { readonly digest: string };
   "review asked": { readonly digest: string; readonly message?: string };

@@ -26,11 +26,13 @@ export function earlierInBaseline(part: LandedPart, baseline: Baseline): CopiedE
     const index = baseline.find(path);
     return index === undefined ? undefined : baseline.entry(index, path);
   };
-  const below = (path: string) => {
-    const index = baseline.find(path);
-    return index === undefined ? [] : entriesBelow(baseline, index, path, new Set());
-  };
-  return earlierEntries(part, { at, below });
+  return earlierEntries(part, { at, below: (path) => baseEntriesBelow(baseline, path) });
+}
+
+/** The base entry at a path, and those below it. */
+export function baseEntriesBelow(baseline: Baseline, path: string): Iterable<CopiedEntry> {
+  const index = baseline.find(path);
+  return index === undefined ? [] : entriesBelow(baseline, index, path, new Set());
 }
 
 /** Yields an entry after its contents. Without recursion, because folders may be very deep. */

@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import type { ChosenPaths } from "../../commit/commit-all.ts";
-import type { ChangeSide } from "../../core/change.ts";
+import type { ChangeSide, ExactPart } from "../../core/change.ts";
 import { UnsupportedError, UsageError } from "../../core/errors/errors.ts";
 import { displayPath, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { PlanRecord } from "../../core/plan.ts";
-import type { ExactPart } from "../../core/strategy.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import type { DiffEditor } from "../landing-views.ts";
 import type { PlanChange } from "../plan-views.ts";

@@ -1,4 +1,3 @@
-import type { CheckpointRecord } from "../../core/checkpoint.ts";
 import {
   DrydockError,
   SandboxConflictError,
@@ -8,47 +7,33 @@ import {
 import { boundariesOf, type PlanRecord, resourceById } from "../../core/plan.ts";
 import type { SandboxRecord } from "../../core/sandbox.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
-import { dropped } from "../../sandboxes/checkpoint-removal.ts";
 import { resourceOf } from "../../sandboxes/plan-sandboxes.ts";
-import type { StoreChange } from "../../store/store.ts";
-import { type PlanCheckpoints, planMoved } from "../checkpoints/plan-checkpoints.ts";
-import type { PlanRestores } from "../checkpoints/plan-restores.ts";
+import type { PlanCheckpoints } from "../checkpoints/plan-checkpoints.ts";
 import type { ApplyOptions } from "../landing-views.ts";
 import { assertWritable } from "../resources/restrictions.ts";
+import type { SavedSteps } from "./saved-steps.ts";
 import type { ResolveOptions, ResolveResult, UpdateResult } from "./update-views.ts";
-
-type HistoryChange = Extract<StoreChange, { readonly put: "history" }>;
 
 /**
  * Brings into a plan what other writers changed in its originals meanwhile. The originals stay untouched.
- *
- * Order of writes:
- * 1. The present state is saved as a checkpoint that no list shows (`saving`).
- * 2. That checkpoint becomes `returning`, and the plan `updating`, durably: from here on recovery takes the
- *    update back.
- * 3. Each strategy merges its sandbox.
- * 4. One durable write opens the plan and makes the checkpoint an ordinary one, with which a user takes the
- *    update back; or drops it, if nothing was merged.
- *
- * If step 3 fails, every sandbox is brought back to the checkpoint, as after a failed restore
- * (plan-restores.ts).
+ * saved-steps.ts has the order of writes.
  */
 export class PlanUpdates {
   readonly #session: PlanSession;
   readonly #checkpoints: PlanCheckpoints;
-  readonly #restores: PlanRestores;
+  readonly #steps: SavedSteps;
 
-  constructor(session: PlanSession, checkpoints: PlanCheckpoints, restores: PlanRestores) {
+  constructor(session: PlanSession, checkpoints: PlanCheckpoints, steps: SavedSteps) {
     this.#session = session;
     this.#checkpoints = checkpoints;
-    this.#restores = restores;
+    this.#steps = steps;
   }
 
   /** Merges every path that the plan and other writers changed, as far as that is possible. */
   async update(plan: string | undefined): Promise<UpdateResult> {
     const { history } = this.#session;
     return await this.#session.plans.claimed(plan, async (found) => {
-      const done = await this.#saved(found, "plan update", async (updating) => {
+      const done = await this.#steps.saved(found, "plan update", async (updating) => {
         const result = await this.#mergeAll(updating);
         const [merged, marked] = [result.merged.length, result.marked.length];
         const entry = history.entry(found.id, "updated", { merged, marked });
@@ -85,7 +70,7 @@ export class PlanUpdates {
         "look",
       );
       const { name } = resourceOf(found, resource).resource;
-      const { result, checkpoint = "" } = await this.#saved(found, "plan resolve", async () => ({
+      const { result, checkpoint = "" } = await this.#steps.saved(found, "plan resolve", async () => ({
         result: await strategy.resolve(record.ref, pathOf(path), how, found.name),
         entry: history.entry(found.id, "resolved", { resource: name, path, how }),
       }));
@@ -95,44 +80,6 @@ export class PlanUpdates {
         ...(beside !== undefined && { beside }),
       };
     });
-  }
-
-  /** Does something to the sandboxes of a plan that a failure, a crash or the user can take back. */
-  async #saved<T>(
-    plan: PlanRecord,
-    before: string,
-    action: (updating: PlanRecord) => Promise<{ readonly result: T; readonly entry?: HistoryChange }>,
-  ): Promise<{ readonly result: T; readonly checkpoint?: string }> {
-    const { store, sandboxes, history } = this.#session;
-    await this.#checkpoints.assertPossible(plan);
-    const { record } = await this.#checkpoints.saveUnrecorded(plan, { before });
-    const safety: CheckpointRecord = { ...record, state: "returning" };
-    const updating: PlanRecord = { ...plan, state: "updating" };
-    try {
-      await store.write([{ put: "checkpoint", record: safety }, planMoved(plan, "updating")], "durable");
-    } catch (thrown) {
-      await this.#checkpoints.giveUp(record);
-      throw thrown;
-    }
-    let done: Awaited<ReturnType<typeof action>>;
-    try {
-      done = await action(updating);
-    } catch (thrown) {
-      await this.#restores.goBack(updating, safety, thrown);
-      throw thrown;
-    }
-    const { result, entry } = done;
-    const kept: readonly StoreChange[] =
-      entry === undefined
-        ? dropped([safety])
-        : [
-            ...(await this.#checkpoints.recorded(plan, record)),
-            history.entry(plan.id, "checkpoint", { checkpoint: record.id, before }),
-            entry,
-          ];
-    await store.write([...kept, planMoved(updating, "open")], "durable");
-    await sandboxes.checkpoints.drop(plan.id);
-    return { result, ...(entry !== undefined && { checkpoint: record.id }) };
   }
 
   async #mergeAll(plan: PlanRecord): Promise<UpdateResult> {

@@ -1,5 +1,6 @@
 import type { Conflict } from "../../core/errors/errors.ts";
 import type { Resolution } from "../../core/values/merge.ts";
+import type { PlanView } from "../plan-views.ts";
 
 /** A path of a plan. */
 export interface UpdatedPath {
@@ -37,4 +38,24 @@ export interface ResolveResult extends UpdatedPath {
   readonly beside?: string;
   /** The checkpoint that takes it back. */
   readonly checkpoint: string;
+}
+
+/** Which changes go; without any choice, all of them. */
+export interface RollbackOptions {
+  /** Only these paths, [RESOURCE:]PATTERN each. */
+  readonly only?: readonly string[];
+  /** Only what votes reject: changes, and hunks of text files. */
+  readonly rejected?: boolean;
+}
+
+/** Changes that were taken out of a plan. */
+export interface RolledBackPart {
+  readonly changes: number;
+  /** The checkpoint that brings them back. */
+  readonly checkpoint: string;
+}
+
+export interface RollbackResult extends PlanView {
+  /** If only some changes were taken out. */
+  readonly part?: RolledBackPart;
 }

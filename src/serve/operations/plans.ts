@@ -2,6 +2,7 @@ import { z } from "zod";
 import { json } from "../operation.ts";
 import { flag, nothing, ofPlan, resourceName, text, texts } from "../shapes/parameters.ts";
 import { logShape, placeShape, planShape } from "../shapes/plan-shapes.ts";
+import { rollbackShape } from "../shapes/update-shapes.ts";
 
 const MOST_RESOURCES = 10_000;
 
@@ -96,11 +97,14 @@ export const PLAN_OPERATIONS = [
     id: "rollBackPlan",
     method: "post",
     path: "/plans/{plan}/rollback",
-    summary: "Throw the changes away, and keep the plan open",
+    summary: "Throw the changes away, or some of them, and keep the plan open",
     parameters: ofPlan,
-    body: nothing,
-    output: planShape,
-    call: async ({ parameters }, { services }) => await services.plans.rollback(parameters.plan),
+    body: z.strictObject({
+      only: texts.exactOptional().describe("Take only these paths out, [RESOURCE:]PATTERN each."),
+      rejected: z.boolean().exactOptional().describe("Take out what votes reject, hunks too."),
+    }),
+    output: rollbackShape,
+    call: async ({ parameters, body }, { services }) => await services.plans.rollback(parameters.plan, body),
   }),
   json({
     id: "cancelPlan",

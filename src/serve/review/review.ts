@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Services } from "../../services.ts";
 import { OPERATIONS } from "../api.ts";
 import { makeApp, Requests } from "../http/app.ts";
@@ -24,6 +25,7 @@ const OF_THE_PAGE: ReadonlySet<string> = new Set([
   "restoreCheckpoint",
   "applyPlan",
   "undoPlan",
+  "rollBackPlan",
   "updatePlan",
   "resolvePath",
   "showApproval",
@@ -66,7 +68,7 @@ export async function serveReview({
   const stopping = AbortSignal.any([signal, stop.signal]);
   const app = makeApp({
     ...{ services, version, requests, stopping },
-    operations: OPERATIONS.filter(({ id }) => OF_THE_PAGE.has(id)).map(withoutCommands),
+    operations: OPERATIONS.filter(({ id }) => OF_THE_PAGE.has(id)).map(ofThePage),
     commands: new ServedCommands(),
     person: "page",
     guard: door,
@@ -89,10 +91,17 @@ export async function serveReview({
   }
 }
 
-/** A landing of the page runs the checks of the configuration, and none that the request names. */
-function withoutCommands(operation: Operation): Operation {
+/**
+ * A landing of the page runs the checks of the configuration, and none that the request names. It takes out
+ * of a plan only what is rejected.
+ */
+const BODIES: { readonly [id: string]: (body: z.ZodObject) => z.ZodObject } = {
+  applyPlan: (body) => body.omit({ check: true, checks: true }),
+  rollBackPlan: () => z.strictObject({ rejected: z.literal(true) }),
+};
+
+function ofThePage(operation: Operation): Operation {
   const { id, body } = operation;
-  return id === "applyPlan" && typeof body === "object"
-    ? { ...operation, body: body.omit({ check: true, checks: true }) }
-    : operation;
+  const narrowed = typeof body === "object" ? BODIES[id]?.(body) : undefined;
+  return narrowed === undefined ? operation : { ...operation, body: narrowed };
 }

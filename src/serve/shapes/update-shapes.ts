@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { RESOLUTIONS } from "../../core/values/merge.ts";
+import { planShape } from "./plan-shapes.ts";
 
 /** The documents of updates, and of what settles a conflict. */
 
@@ -24,3 +25,15 @@ export const resolvedShape = planPath
     checkpoint: z.string(),
   })
   .meta({ id: "Resolved" });
+
+export const rollbackShape = planShape
+  .extend({
+    part: z
+      .strictObject({
+        changes: z.number(),
+        checkpoint: z.string().describe("It brings these changes back."),
+      })
+      .optional()
+      .describe("If only some changes were taken out."),
+  })
+  .meta({ id: "RolledBack" });

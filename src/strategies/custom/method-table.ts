@@ -111,6 +111,7 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   keepBases: {},
   update: { missing: cannotMerge },
   resolve: { takesPath: true, missing: cannotMerge },
+  takeOut: { missing: takesNothingOut },
   discardCheckpoint: { anyVersion: true },
   path: {},
   enter: { nothing: viewOfPath },
@@ -175,6 +176,13 @@ function hasNoRows(): never {
 function takesNothingOver(): never {
   throw new UnsupportedError("What commands wrote there can't be taken over: the strategy can't do that.", {
     hint: "Choose a strategy of folders, such as overlay or filesystem_copy, or add the folder around it.",
+  });
+}
+
+function takesNothingOut(): never {
+  throw new UnsupportedError("Single changes can't be taken out of this sandbox.", {
+    hint: "Strategies of folders can do that. Roll the plan back as a whole, or change it inside.",
+    code: "NO_PARTS",
   });
 }
 

@@ -11,7 +11,7 @@ import type { SavedChanges } from "../../engine/checkpoint/saved-changes.ts";
 import { type BaseMove, landedMove, returnedMove } from "../../engine/part/base-move.ts";
 import { BaseMoves } from "../../engine/part/base-moves.ts";
 import { adoptingMove, moveTo, takeOriginals } from "../../engine/part/original-move.ts";
-import { earlierInBaseline, rebased } from "../../engine/part/rebased-baseline.ts";
+import { baseEntriesBelow, earlierInBaseline, rebased } from "../../engine/part/rebased-baseline.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
 import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
 import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
@@ -176,11 +176,9 @@ export class CopiedTree extends NotedTree implements SandboxTree {
 
   #moveBase(move: BaseMove): void {
     const baseline = this.loadBaseline();
-    const paths = [...move.gone];
-    const earlier = paths.flatMap((path) => {
-      const index = baseline.find(path);
-      return index === undefined ? [] : baseline.entry(index, path);
-    });
+    const earlier = [...move.gone].flatMap((path) => [...baseEntriesBelow(baseline, path)]);
+    const known = [...earlier, ...move.come].map(({ path }) => path);
+    const paths = [...new Set([...move.gone, ...known])];
     new BaseMoves(this.workspace).add({ paths, earlier, later: move.come });
     this.saveBaseline(rebased(baseline, move), "flushed");
   }

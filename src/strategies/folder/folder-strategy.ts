@@ -1,4 +1,10 @@
-import { type Change, type DiffView, diffViewOf, type TakeChange } from "../../core/change.ts";
+import {
+  type Change,
+  type DiffView,
+  diffViewOf,
+  type ExactPart,
+  type TakeChange,
+} from "../../core/change.ts";
 import { SandboxConflictError } from "../../core/errors/errors.ts";
 import { nearest } from "../../core/paths/byte-path.ts";
 import type { Resource } from "../../core/resource/resource.ts";
@@ -41,10 +47,13 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
 
   async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
     using sandbox = await this.open(ref);
-    const enginePath = toEnginePath(sandbox.scope, path);
-    const base = sandbox.tree.baseLookup(sandbox.original)(enginePath);
+    return this.#before(sandbox, toEnginePath(sandbox.scope, path));
+  }
+
+  #before(sandbox: OpenSandbox<Tree>, path: string): Uint8Array | undefined {
+    const base = sandbox.tree.baseLookup(sandbox.original)(path);
     if (base?.kind !== "file") return undefined;
-    return this.baseContent(sandbox, enginePath, base) ?? readFileBelow(sandbox.original, enginePath);
+    return this.baseContent(sandbox, path, base) ?? readFileBelow(sandbox.original, path);
   }
 
   async write(ref: SandboxRef, path: string, bytes: FileContent): Promise<Change> {
@@ -134,6 +143,23 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
       const asked = { path: toEnginePath(sandbox.scope, path), how, suffix };
       const { beside } = await resolvePath(sandbox, new MergeRecord(sandbox.workspace), asked);
       return { path, ...(beside !== undefined && { beside: toResourcePath(sandbox.scope, beside) }) };
+    } finally {
+      await this.afterUse(ref);
+    }
+  }
+
+  async takeOut(ref: SandboxRef, { paths, hunks = {} }: ExactPart): Promise<void> {
+    const { takeOutOf } = await import("../../engine/merge/taking-out.ts");
+    try {
+      using sandbox = await this.openFrozen(ref);
+      const inside = (path: string) => toEnginePath(sandbox.scope, path);
+      const part = {
+        paths: paths.map(inside),
+        hunks: Object.fromEntries(Object.entries(hunks).map(([path, ids]) => [inside(path), ids])),
+      };
+      await takeOutOf(sandbox, part, new MergeRecord(sandbox.workspace), (path) =>
+        this.#before(sandbox, path),
+      );
     } finally {
       await this.afterUse(ref);
     }

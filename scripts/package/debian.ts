@@ -89,7 +89,7 @@ function control(size: number): string {
   return `Package: drydock
 Version: ${manifest.version}
 Architecture: ${architecture()}
-Maintainer: Drydock contributors <drydock@example.invalid>
+Maintainer: Drydock contributors <drydock@localhost>
 Installed-Size: ${size}
 Depends: libc6 (>= 2.28), libgcc-s1, libstdc++6 (>= 9)
 Recommends: git

@@ -27,8 +27,8 @@ const CODES: ReaderWords["codes"] = {
   UNFINISHED_COMMIT: ({ planId }) =>
     `${TELL}'drydock recover' finishes it, or 'drydock recover ${factOr(planId, "PLAN")} --commit' or '--abort'.`,
   RESTORE_UNFINISHED: `${TELL}mend the cause; 'drydock recover' goes on with it.`,
-  CONFLICT: `${TELL}'drydock plan update' merges what others changed into the plan, 'drydock plan resolve' settles the rest.`,
-  NOT_IN_CONFLICT: STATE_OF_PLAN,
+  CONFLICT: "plan_update merges what others changed into the plan, plan_resolve settles the rest.",
+  NOT_IN_CONFLICT: "plan_update names the paths that are.",
   DIGEST_DIFFERS: "It changed since it was approved: call plan_request_review again.",
   SELF_RUNNING: `${TELL}look at these files, and allow them: 'drydock approve --allow PATTERN', or sandbox.allow_self_running in the config.`,
   CHECK_FAILED: "Nothing was changed. Look at the output of the check, mend the work, and apply again.",

@@ -5,6 +5,7 @@ import { planCheckpoint, planDiff, planRestore } from "./tools/changes.ts";
 import { planExec } from "./tools/commands.ts";
 import { planRead, planSql, planWrite } from "./tools/files.ts";
 import { planApply, planRequestReview } from "./tools/landing.ts";
+import { planResolve, planUpdate } from "./tools/merging.ts";
 import { planAdd, planCreate, planList, planShow } from "./tools/plans.ts";
 
 /**
@@ -28,6 +29,8 @@ export const TOOLS: readonly Tool[] = [
   planDiff,
   planCheckpoint,
   planRestore,
+  planUpdate,
+  planResolve,
   planRequestReview,
   planApply,
 ];

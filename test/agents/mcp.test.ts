@@ -20,6 +20,8 @@ const TOOLS = [
   "plan_diff",
   "plan_checkpoint",
   "plan_restore",
+  "plan_update",
+  "plan_resolve",
   "plan_request_review",
   "plan_apply",
 ];
@@ -71,6 +73,24 @@ describe("drydock mcp", () => {
       assert.equal(place.read("app/prices.txt"), "11\n");
     });
   }
+
+  it("[V9] lets an agent merge what others changed, and settle what could not be merged", async () => {
+    using place = new Workplace();
+    await using client = await serving(place, "--allow-apply", "always");
+    place.write("app/both.txt", "a\nb\nc\nd\ne\n");
+    await client.done("plan_write", { path: "prices.txt", text: "11\n" });
+    await client.done("plan_write", { path: "both.txt", text: "A\nb\nc\nd\ne\n" });
+    place.write("app/prices.txt", "12\n");
+    place.write("app/both.txt", "a\nb\nc\nd\nE\n");
+    const refused = await client.call("plan_apply");
+    assert.match(refused.text, /plan_update merges what others changed/);
+    const { merged, marked } = await client.done("plan_update");
+    const paths = (found: readonly { path: string }[]) => found.map(({ path }) => path);
+    assert.deepEqual([paths(merged), paths(marked)], [["both.txt"], ["prices.txt"]]);
+    assert.equal((await client.done("plan_resolve", { path: "prices.txt", how: "ours" })).how, "ours");
+    assert.equal((await client.done("plan_apply")).state, "applied");
+    assert.deepEqual([place.read("app/prices.txt"), place.read("app/both.txt")], ["11\n", "A\nb\nc\nd\nE\n"]);
+  });
 
   it("[P8] lands nothing after an approval that the agent has outrun, and nothing at all without the tool for it", async () => {
     using place = new Workplace();

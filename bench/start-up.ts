@@ -9,27 +9,34 @@ import { home, withPrivateMounts } from "./places.ts";
  * How long does a small command take? Ours are `bin/drydock plan list` and `bin/drydock run -- true` of the
  * built program, in a state directory without plans; their peer is the same Node with nothing to do.
  *
- * `run` needs two Nodes: its own, and the launcher's, which becomes the command. The last row compares it
- * with its floor, these two alone: a Node that starts another one in namespaces, which becomes `true`. Where
- * the time goes, as root, with the state in memory; estimated from traces and profiles on a busy machine,
- * scaled to a bare start of 42 ms:
+ * `run` needs two processes of Node: its own, and the launcher, a copy of it, which becomes the command. The
+ * last row compares it with two Nodes: one that starts another in namespaces, which becomes `true`.
  *
- * | ms | part |
- * |---|---|
- * | 40 | Node starts |
- * | 25 | loading the compiled program: V8 takes over 0.9 MB of compiled code, and the modules run |
- * | 20 | starting the launcher: koffi 4, Node's modules for processes 5, the fork of a whole Node 5 |
- * | 45 | opening the state directory, loading the rest (12), the plan; the launcher starts meanwhile |
- * | 8 | the view |
- * | 20 | the launcher mounts it and becomes the command; the command; its namespaces end |
- * | 25 | unmounting, comparing, cancelling, closing the store; the kernel frees the memory |
+ * Where the processor time goes, as root, in bare starts (perf, ten runs of each, on a machine with a load of
+ * 13; a run whose launcher was a second Node took 7.9 of them, 5.6 and 2.3):
+ *
+ * | command line | launcher | part |
+ * |---|---|---|
+ * | 1.7 | 0.3 | calling functions for the first time |
+ * | 0.9 | 0.2 | page faults |
+ * | 0.6 | 0.1 | compiling |
+ * | 0.4 | | starting V8 |
+ * | 0.3 | 0.1 | taking over compiled code |
+ * | 0.3 | 0.2 | koffi and what it calls, such as mounts |
+ * | 0.3 | | other calls of the kernel |
+ * | 0.2 | | SQLite |
+ * | 5.1 | 1.2 | all |
+ *
+ * What V8 optimizes it compiles in the same thread now (0.5), because a copy needs that. Flags that keep it
+ * from optimizing are no gain: with them V8 refuses the compiled code of Node's own modules.
  *
  * On a disk come 7 flushes: 3 durable commits while the plan is made and 1 at its end, the folder of the new
  * log, and 2 to close the database. 4 of the 7 seem to be there because the last connection that closes
  * merges the log of SQLite and removes it; nobody has tried without.
  *
- * So 3.5 is not reached as long as two Nodes start and the second waits for the plan of the first. In
- * two runs of all of them by turns, 0.1.0 took 5.1 and 5.3 times a bare start where this took 4.3 and 4.6.
+ * So 3.5 is not reached: the command line alone takes more. 0.1.0 took 5.1 and 5.3 times a bare start in two
+ * quiet runs of all of them by turns, where a second Node took 4.3 and 4.6. In processor time, by turns, a
+ * run takes 15 to 20 % less than with a second Node, as root and without privilege.
  */
 const ROUNDS = 41;
 const BECOME_TRUE = 'process.execve("/usr/bin/true", ["true"], {})';
@@ -52,15 +59,18 @@ const { list, run, bare, nodes } = await alternate(ROUNDS, {
   nodes: { run: () => runProgram(node, "-e", startSecondNode()) },
 });
 answer([
-  compare("bin/drydock plan list", list, "node -e 0", bare, { atMost: 2 }),
+  compare("bin/drydock plan list", list, "node -e 0", bare, {
+    atMost: 2,
+    beyond: "taking over the compiled program, opening the state directory and housekeeping",
+  }),
   compare("bin/drydock run -- true", run, "node -e 0", bare, {
     atMost: 3.5,
-    beyond: "a second Node, 47 mounts, 7 flushes and the removal of the sandbox",
+    beyond: "the copy that becomes the command, 47 mounts, 7 flushes and the removal of the sandbox",
   }),
   compare("bin/drydock run -- true", run, "a Node in namespaces, started by a Node", nodes, undefined),
 ]);
 
-/** The program of a Node that starts another one as Drydock starts its launcher. */
+/** The program of a Node that starts another one in namespaces. */
 function startSecondNode(): string {
   const users = process.geteuid?.() === 0 ? [] : ["--user", "--map-root-user"];
   const args = ["--pdeathsig", "KILL", "--", "unshare", "--pid", "--ipc", ...users, "--fork", "--kill-child"];

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { deflateSync } from "node:zlib";
 
 /** A larger file is not shown in a patch. */
 export const LARGEST_BINARY = 16 * 1024 * 1024;
@@ -27,7 +26,8 @@ function objectName(content: Uint8Array): string {
 }
 
 function literal(content: Uint8Array): string {
-  const packed = deflateSync(content);
+  // Loaded with the first such file: nearly every command would load it for nothing.
+  const packed = process.getBuiltinModule("node:zlib").deflateSync(content);
   const lines: string[] = [];
   for (let at = 0; at < packed.length; at += LINE_BYTES)
     lines.push(encodedLine(packed.subarray(at, at + LINE_BYTES)));

@@ -75,8 +75,8 @@ export function startAhead(kind: CommandKind): Disposable {
 }
 
 /**
- * Starts one command. The constructor starts the launcher, a second Node, which waits for its specification:
- * so it starts up while Drydock creates the plan.
+ * Starts one command. The constructor starts the launcher, which waits for its specification: so it starts up
+ * while Drydock creates the plan. It is a copy of this process where that can be copied, else a second Node.
  */
 export class CommandLauncher implements Disposable {
   readonly tools: Tools = findTools();

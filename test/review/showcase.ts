@@ -1,5 +1,6 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Page } from "playwright-core";
 import type { Workplace } from "../end-to-end/workplace.ts";
 
@@ -47,6 +48,13 @@ const AFTER = BEFORE.replace(
     "return prices.values().reduce((sum, price) => sum + price, 0);",
   );
 
+const ITEMS = `CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, price INTEGER, tax REAL);
+  INSERT INTO items VALUES (1, 'tea', 320, 0.19), (2, 'coffee', 450, 0.19), (3, 'cocoa', 390, 0.19),
+    (4, 'milk', 120, 0.07), (5, 'mate', 410, 0.19), (6, 'chai', 370, 0.19)`;
+const NEW_ITEMS = `UPDATE items SET tax = 0.16 WHERE tax = 0.19; UPDATE items SET price = 439 WHERE id = 2;
+  DELETE FROM items WHERE id = 5; INSERT INTO items VALUES (7, 'rooibos', 340, 0.16);
+  CREATE INDEX items_by_name ON items (name)`;
+
 /** A plan with something of everything, and the ways to look at it. */
 export function makeShowcase(place: Workplace) {
   const shop = place.folder("shop", {
@@ -57,8 +65,12 @@ export function makeShowcase(place: Workplace) {
     "package-lock.json": '{ "lockfileVersion": 3 }\n',
     "README.md": "# Shop\n\nSells tea.\n",
   });
-  const { id } = place.answer("plan", "create", "-r", shop, "--name", "lower-tax");
-  const at = place.done("plan", "path", "lower-tax").trim();
+  const database = new DatabaseSync(join(place.folder("data", {}), "shop.db"));
+  database.exec(ITEMS);
+  database.close();
+  const { id } = place.answer("plan", "create", "-r", shop, "-r", "data/shop.db", "--name", "lower-tax");
+  place.done("plan", "sql", "lower-tax", "shop.db", "-c", NEW_ITEMS);
+  const at = place.done("plan", "path", "lower-tax", "shop").trim();
   const write = (path: string, text: string) =>
     place.write(join(at, path).slice(place.path.length + 1), text);
   write("src/prices.ts", AFTER);
@@ -73,6 +85,10 @@ export function makeShowcase(place: Workplace) {
     plan: async (page: Page) => {
       await page.getByRole("treeitem", { name: /prices\.ts/ }).click();
       await page.locator(".diff .t-function").first().waitFor();
+    },
+    rows: async (page: Page) => {
+      await page.getByRole("treeitem", { name: /shop\.db\/items/ }).click();
+      await page.getByRole("cell", { name: "rooibos" }).waitFor();
     },
     keys: async (page: Page) => await page.keyboard.press("?"),
     approve: async (page: Page) => {

@@ -14,7 +14,7 @@ export interface SpawnedCommand extends AsyncDisposable {
   readonly planId: string;
   /** Ending it is the end of input; at a terminal, the key for that. */
   readonly stdin: Writable;
-  /** What nobody reads keeps the command waiting. */
+  /** Output that the caller does not read keeps the command waiting. */
   readonly stdout: Readable;
   /** At a terminal both outputs are one, and this is empty. */
   readonly stderr: Readable;

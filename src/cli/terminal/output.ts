@@ -17,9 +17,8 @@ const BATCH_CHARACTERS = 64 * 1024;
  * The output of a command. Results go to stdout: text, or with `--json` exactly one document. Everything else
  * goes to stderr.
  *
- * A reader that closes the pipe (`
- * head`) is no failure: the rest is dropped in silence. It must not stop a command in the middle of its work
- * either, so the failure is recorded here.
+ * A reader that closes the pipe, as `head` does, is no failure: the rest is dropped in silence. It must not
+ * stop a command in the middle of its work either, so the failure is recorded here.
  */
 export class Output {
   readonly terminal: TerminalFeatures;

@@ -70,7 +70,7 @@ export class Obstacles {
     if (entry.operation === "metadata" && !isOwn)
       throw notPermitted(`${label} belongs to another user; its mode, owner and times can't be changed.`);
     if ((parent.mode & STICKY) !== 0 && !isOwn && parent.uid !== this.#user)
-      throw notPermitted(`${label} belongs to another user, in a folder where only he may change it.`);
+      throw notPermitted(`${label} belongs to another user, in a folder where only its owner may change it.`);
     if (now.kind === "directory" && !isOwn && entry.operation !== "metadata")
       throw notPermitted(`${label} is a folder of another user; it can't be moved.`);
   }

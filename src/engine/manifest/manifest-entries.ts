@@ -16,8 +16,8 @@ import { RenamedPaths } from "./renamed-paths.ts";
  *   ["t", path, before, after]
  * A folder that is renamed has its old path, and the new one in `more`. All paths in it are written with its
  * new name; on the way back they are given with its old one, because its name goes back first.
- * Where an entry is a folder with what is in it, all changed paths of the landing are listed too, for people
- * who want to know later:
+ * Where an entry is a folder with what is in it, all changed paths of the landing are listed too, so
+ * that a later diff can show them:
  *   ["c", path, operation, before, after], with the facts of each side as PackedFacts, or null
  */
 const KINDS = { add: "a", replace: "r", delete: "d", metadata: "m", rename: "n" } as const;

@@ -60,7 +60,7 @@ export class Operations {
     return this.#current.run({ ...operation, signal: stops, known: {} }, action);
   }
 
-  /** Runs a generator as this operation, whoever advances it. */
+  /** Runs a generator as this operation, whatever advances it. */
   async *each<T>(operation: Operation, items: () => AsyncIterable<T>): AsyncGenerator<T> {
     const within = this.run(operation, () => AsyncLocalStorage.snapshot());
     const iterator = within(() => items()[Symbol.asyncIterator]());

@@ -199,7 +199,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     const { returnTargetOf } = await import("../../engine/part/return-target.ts");
     const sandbox = returnTargetOf(this.tree(workspace, scope));
     const attention = await landings.rollbackPrepared(transaction, () => openOriginal(scope), sandbox);
-    if (sandbox.isGone()) await this.context.recordLoss?.(ref, "somebody has removed its folder");
+    if (sandbox.isGone()) await this.context.recordLoss?.(ref, "another process has removed its folder");
     return attention;
   }
 

@@ -46,7 +46,7 @@ import { shownMove } from "./landing/ref-moves.ts";
 import { DOT_GIT, GIT_LANDINGS, WORKTREE } from "./layout.ts";
 import { workBranch } from "./repository/repositories.ts";
 import { dropRefs, refsOf } from "./repository/repository-refs.ts";
-import { checkoutOf, recordedStart, requestedStart, workPath } from "./sandbox-facts.ts";
+import { checkoutOf, recordedStart, refPrefixOf, requestedStart, workPath } from "./sandbox-facts.ts";
 import { SandboxParts } from "./sandbox-parts.ts";
 import { isFinished, isStale, markFresh, markStale, readRecord } from "./sandbox-record.ts";
 import { baseContent } from "./worktree/base-content.ts";
@@ -269,7 +269,7 @@ export class GitWorktreeStrategy extends BrowsableStrategy<SandboxParts> impleme
   }
 
   protected async release(ref: SandboxRef): Promise<void> {
-    await dropRefs(this.#git, checkoutOf(ref), String(ref.metadata["refs"]), "all");
+    await dropRefs(this.#git, checkoutOf(ref), refPrefixOf(ref), "all");
   }
 
   async path(ref: SandboxRef): Promise<string> {
@@ -294,7 +294,7 @@ export class GitWorktreeStrategy extends BrowsableStrategy<SandboxParts> impleme
     const { policy, git, signal, now } = this.context;
     return new GitLandings(parts, {
       exchange: this.#exchange(parts),
-      refs: String(ref.metadata["refs"]),
+      refs: refPrefixOf(ref),
       policy,
       fastForward: git?.fastForward ?? false,
       hooks: new UserHooks(parts, git?.runHooks ?? false, signal),
@@ -338,7 +338,7 @@ export class GitWorktreeStrategy extends BrowsableStrategy<SandboxParts> impleme
   async #make(ref: SandboxRef, parts: SandboxParts, found?: FoundCheckout): Promise<void> {
     const options = {
       start: recordedStart(ref),
-      refs: String(ref.metadata["refs"]),
+      refs: refPrefixOf(ref),
       branch: workBranch(ref.planId),
       signal: this.context.signal,
       onProgress: (done: number, total: number) =>

@@ -17,6 +17,11 @@ export function checkoutOf({ metadata }: SandboxRef): Checkout {
   };
 }
 
+/** The prefix of the refs that a sandbox has in the user's repository. */
+export function refPrefixOf({ metadata }: SandboxRef): string {
+  return String(metadata["refs"]);
+}
+
 /** The start that the properties of a resource ask for. */
 export function requestedStart({ name, properties }: Resource): Start {
   const wanted = properties["from"] ?? "head";

@@ -13,7 +13,7 @@ import { fileWriters } from "../../system/process/holders.ts";
 import { currentBootId } from "../../system/process/process-identity.ts";
 import { copyFileInTurns } from "./file-copy.ts";
 import { copyLiveDatabase } from "./sqlite-source.ts";
-import { filesOf, SqliteView } from "./sqlite-view.ts";
+import { decodeReference, filesOf, SqliteView } from "./sqlite-view.ts";
 
 /**
  * # A sandbox of a SQLite database, in its workspace
@@ -43,9 +43,10 @@ export class SqliteSandbox {
 
   constructor(stateDir: string, workspace: Folder, ref: SandboxRef) {
     this.workspace = workspace;
-    this.location = String(ref.metadata["location"]);
-    this.name = String(ref.metadata["only"]);
-    this.view = new SqliteView(ref);
+    const decoded = decodeReference(ref);
+    this.location = decoded.location;
+    this.name = decoded.name;
+    this.view = new SqliteView(decoded);
     this.#stateDir = stateDir;
   }
 

@@ -44,7 +44,7 @@ import { type LockedOriginals, SqliteLandings } from "./sqlite-landings.ts";
 import { sqliteRows } from "./sqlite-rows.ts";
 import { SqliteSandbox } from "./sqlite-sandbox.ts";
 import { databaseKind, notADatabase } from "./sqlite-source.ts";
-import { SqliteView, viewFolder } from "./sqlite-view.ts";
+import { decodeReference, SqliteView, viewFolder } from "./sqlite-view.ts";
 
 const REMOVAL = { point: failpoint("sqlite.cleanup"), keeps: ["landings"] };
 const DEFAULT_WAIT_MS = 10_000;
@@ -262,7 +262,7 @@ export class SqliteSnapshotStrategy
 
   protected async release(ref: SandboxRef, workspace: Folder | undefined): Promise<void> {
     if (workspace !== undefined) this.sandboxIn(ref, workspace).assertUnused();
-    new SqliteView(ref).remove(this.context.stateDir);
+    new SqliteView(decodeReference(ref)).remove(this.context.stateDir);
   }
 
   protected sandboxIn(ref: SandboxRef, workspace: Folder): SqliteSandbox {

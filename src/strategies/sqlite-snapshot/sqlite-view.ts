@@ -53,17 +53,33 @@ export function viewFolder(stateDir: string, planId: string, folder: string): st
   return `${stateDir}/sandboxes/${planId}-view-${digest}`;
 }
 
+/** The reference to a sandbox of a SQLite database, decoded. */
+export interface SqliteReference {
+  readonly sandboxId: string;
+  /** The path of the original. */
+  readonly location: string;
+  /** The name of the database in its folder. */
+  readonly name: string;
+  /** The folder in which programs find the copy. */
+  readonly view: string;
+}
+
+export function decodeReference({ sandboxId, metadata }: SandboxRef): SqliteReference {
+  const { location, only, view } = metadata;
+  return { sandboxId, location: String(location), name: String(only), view: String(view) };
+}
+
 export class SqliteView {
   readonly #path: string;
   readonly #user: string;
   readonly #name: string;
   readonly #location: string;
 
-  constructor({ sandboxId, metadata }: SandboxRef) {
-    this.#path = String(metadata["view"]);
+  constructor({ sandboxId, view, name, location }: SqliteReference) {
+    this.#path = view;
     this.#user = sandboxId;
-    this.#name = String(metadata["only"]);
-    this.#location = String(metadata["location"]);
+    this.#name = name;
+    this.#location = location;
   }
 
   /** The path at which programs find the copy. */

@@ -105,7 +105,7 @@ export class RowStore implements Disposable {
   }
 }
 
-/** Closed at the latest when the garbage collector takes it: nobody says when a change set is done with. */
+/** Closed at the latest when the garbage collector takes it: no caller says when it is done with it. */
 class NamelessFile {
   static readonly #abandoned = new FinalizationRegistry<number>(closeFile);
   readonly #fd: number;

@@ -27,6 +27,7 @@ export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
  * - `isolation`: work does not happen in the original.
  * - `two-phase`, `undo`, `partial`, `checkpoint`: as in the capabilities.
  * - `path`: its resources and sandboxes are folders, and programs can work in them.
+ * - `entries`: it has the methods for single entries (`Browsable`).
  * - `process`: the suite knows its module, so that another process can load it.
  * - `gate`: its requests to a server pass a gate of the suite.
  * - the losses: the strategy does not declare this loss.
@@ -38,6 +39,7 @@ export const CONFORMANCE_NEEDS = [
   "partial",
   "checkpoint",
   "path",
+  "entries",
   "process",
   "gate",
   ...LOSSES,

@@ -3,6 +3,7 @@ import { concurrencyCases } from "./cases/concurrency-cases.ts";
 import { contentCases } from "./cases/content-cases.ts";
 import { contractCases } from "./cases/contract-cases.ts";
 import { diffCases } from "./cases/diff-cases.ts";
+import { entryCases } from "./cases/entry-cases.ts";
 import { exactnessCases } from "./cases/exactness-cases.ts";
 import { isolationCases } from "./cases/isolation-cases.ts";
 import { conflictCases } from "./cases/landing/conflict-cases.ts";
@@ -23,6 +24,7 @@ const ALL: readonly ConformanceCase[] = [
   ...diffCases,
   ...pathSafetyCases,
   ...exactnessCases,
+  ...entryCases,
   ...nothingToCommitCases,
   ...twoPhaseCases,
   ...undoCases,

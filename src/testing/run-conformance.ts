@@ -94,6 +94,7 @@ function exclusionOf(
     partial: partial ? undefined : "it declares that it lands all or nothing",
     checkpoint: checkpoint ? undefined : "it declares that it has no checkpoints",
     path: whyNoPath(strategy, isFolder),
+    entries: strategy.stat === undefined ? "it has no methods for single entries" : undefined,
     process:
       victim === undefined
         ? "the suite does not know where its module is, so no other process can load it"

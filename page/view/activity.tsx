@@ -1,9 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { CheckResult } from "../../src/core/values/checks.ts";
 import { logOf } from "../api/server.ts";
 import type { LogEntry } from "../api/types.ts";
 import type { PlanModel } from "../model/plan-model.ts";
 import { attempt } from "../model/review.ts";
+import { CheckOutput } from "../outcome/check-output.tsx";
 import { ago } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
 
@@ -36,7 +38,8 @@ export function Activity({ model }: { readonly model: PlanModel }): ComponentChi
 /** Digests and ids say nothing to a reader. */
 const OMITTED = new Set(["digest", "digests", "exec", "transaction", "comment", "via", "hunks"]);
 
-function Details({ entry: { actor, details } }: { readonly entry: LogEntry }): ComponentChildren {
+function Details({ entry: { event, actor, details } }: { readonly entry: LogEntry }): ComponentChildren {
+  if (event === "checked") return <CheckOutput check={details as unknown as CheckResult} />;
   const { command, exitCode, ...others } = details as { readonly [name: string]: unknown };
   const rest = Object.entries(others).filter(([name]) => !OMITTED.has(name));
   return (

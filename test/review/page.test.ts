@@ -192,4 +192,16 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     });
     assert.deepEqual(reviewed.complaints, []);
   });
+
+  it("shows what a check wrote, in the activity of the plan", async () => {
+    using place = new Workplace();
+    writeFileSync(join(planOver(place, { "a.txt": "one\n" }), "a.txt"), "two\n");
+    place.drydock(["plan", "apply", "work", "--check", "echo hello-output; false"]);
+    await using reviewed = await Reviewed.start(browser, place, ["work"]);
+    const page = await reviewed.open();
+    await page.getByRole("treeitem", { name: /a\.txt/ }).waitFor();
+    await page.keyboard.press("2");
+    await page.getByRole("region", { name: "Output" }).getByText("hello-output", { exact: true }).waitFor();
+    assert.deepEqual(reviewed.complaints, []);
+  });
 });

@@ -21,7 +21,7 @@ export function CheckOutput({ check }: { readonly check: CheckResult }): Compone
 }
 
 /** What a command wrote, line by line. */
-export function Output({ text }: { readonly text: string }): ComponentChildren {
+function Output({ text }: { readonly text: string }): ComponentChildren {
   if (text === "") return <p class="empty-output">It wrote nothing.</p>;
   return (
     <section class="output" tabIndex={0} aria-label="Output">

@@ -19,10 +19,10 @@ const POINTS = {
 };
 
 /**
- * The processes in the group besides the command: the one that made the namespaces, and the first one in
- * them; without privilege also the one that renames folders.
+ * The processes in the group besides the command: the first one of its namespaces; without privilege also
+ * the one that renames folders.
  */
-const ownProcesses = () => (mayMountOnMachine() ? 2 : 3);
+const ownProcesses = () => (mayMountOnMachine() ? 1 : 2);
 
 const ELSEWHERE = "…', or leave out the limit.";
 /** Where root, or another user, can get a control group: mostly from systemd. */

@@ -100,10 +100,6 @@ export class ForkedLauncher implements LauncherChild {
     return this.#first;
   }
 
-  get origins(): readonly number[] {
-    return this.#first === undefined ? [] : [this.#first];
-  }
-
   write(text: string): void {
     const bytes = Buffer.from(text);
     // A launcher that has ended says why, or its end does.

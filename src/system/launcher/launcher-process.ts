@@ -14,8 +14,6 @@ export interface LauncherDescriptors {
 export interface LauncherChild {
   /** The first process of its namespaces, once it is there. */
   readonly first: number | undefined;
-  /** The ancestors of all processes of the command. */
-  readonly origins: readonly number[];
   /** The exit code; 128 plus the number of the signal that ended it. */
   readonly ended: Promise<number>;
   /** Sends text to its control socket. */
@@ -129,10 +127,10 @@ export class LauncherProcess {
     return this.#child.first;
   }
 
-  /** The ancestors of all processes of the command. */
+  /** The ancestor of all processes of the command, for its control group: none once it has ended. */
   get origins(): readonly number[] {
-    // After its end, another process may have its number.
-    return this.#hasEnded ? [] : this.#child.origins;
+    const first = this.#hasEnded ? undefined : this.first;
+    return first === undefined ? [] : [first];
   }
 
   /** Kills the command with everything it started, or the launcher that still waits. */

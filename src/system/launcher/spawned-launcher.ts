@@ -34,10 +34,6 @@ export class SpawnedLauncher implements LauncherChild {
     return this.#child.pid === undefined ? undefined : childrenOf(this.#child.pid)[0];
   }
 
-  get origins(): readonly number[] {
-    return [this.#child.pid, this.first].filter((pid) => pid !== undefined);
-  }
-
   write(text: string): void {
     this.#control.write(text);
   }

@@ -92,7 +92,10 @@ describe("a plan whose sandbox is gone", () => {
         stderr,
         /attention: app: its sandbox is gone; what was taken out of it to land is kept; kept at/,
       );
-      assert.match(place.answer("plan", "show", "fix").resources[0].error, /another process has removed its folder/);
+      assert.match(
+        place.answer("plan", "show", "fix").resources[0].error,
+        /another process has removed its folder/,
+      );
       place.done("plan", "cancel", "fix");
       assert.equal(place.answer("cleanup", "scan").items[0].holdsWork, true);
       place.done("cleanup", "purge", "--force");

@@ -82,7 +82,14 @@ describe("reviews by 'drydock serve'", () => {
     using database = new DatabaseSync(join(place.path, "shop.db"));
     database.exec("CREATE TABLE items (id INTEGER PRIMARY KEY, price); INSERT INTO items VALUES (1, 10)");
     place.done("plan", "create", "--name", "fix", "-r", "shop.db");
-    place.done("plan", "sql", "fix", "shop.db", "-c", "UPDATE items SET price = 11; INSERT INTO items VALUES (2, NULL)");
+    place.done(
+      "plan",
+      "sql",
+      "fix",
+      "shop.db",
+      "-c",
+      "UPDATE items SET price = 11; INSERT INTO items VALUES (2, NULL)",
+    );
     await using served = await Served.start(place);
     const page = async (query: { readonly cursor?: string }) => {
       const { data } = await served.client.GET("/v1/plans/{plan}/review/rows", {

@@ -89,15 +89,12 @@ export class AtomicCommit {
     await options.review?.();
     const capabilitiesOf = (ref: SandboxRef) => sandboxes.capabilitiesOf(ref);
     const all = await participantsOf(plan, records, capabilitiesOf);
-    // The contract of custom strategies knows parts by patterns only.
-    const canLandInParts = async (ref: SandboxRef, isExact: boolean) =>
-      (await capabilitiesOf(ref)).partial && (!isExact || (await sandboxes.isOfBuiltIn(ref)));
     const chosen = await options.choose?.();
     if (chosen !== undefined && options.squash === true)
       throw new UsageError("A part of the work has no commits, so they can't become one.", {
         hint: "Commits land with the rest, when the whole plan is applied.",
       });
-    const taking = chosen === undefined ? all : await choosing(all, chosen, canLandInParts);
+    const taking = chosen === undefined ? all : await choosing(all, chosen, sandboxes);
     assertAllowed(taking, plan, options);
     const participants = withWord(plan, taking, [...settings.allowSelfRunning, ...(options.allow ?? [])]);
     await assertForeignHaveWord(plan, participants, sandboxes);

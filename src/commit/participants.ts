@@ -74,25 +74,37 @@ export async function participantsOf(
 export async function choosing(
   participants: readonly Participant[],
   chosen: readonly ChosenPaths[],
-  canLandInParts: (ref: SandboxRef, isExact: boolean) => Promise<boolean>,
+  sandboxes: PlanSandboxes,
 ): Promise<Participant[]> {
   const choice: Participant[] = [];
   for (const participant of participants) {
     const found = chosen.find(({ resource }) => resource === participant.resource);
     if (found === undefined) continue;
-    const isExact = found.exactly !== undefined;
-    if (participant.kind !== "two-phase" || !(await canLandInParts(participant.ref, isExact)))
-      throw new UsageError(
-        `${found.resource} can't land in parts: its strategy ${participant.ref.strategyName} lands all or nothing.`,
-        {
-          hint: "Parts can land of folders and files in an overlay, a copy or a snapshot. Choose other paths, or apply the plan as a whole.",
-          code: "NO_PARTS",
-        },
-      );
     const { only, exactly } = found;
+    await assertLandsInParts(sandboxes, participant, exactly !== undefined);
     choice.push({ ...participant, only, ...(exactly !== undefined && { exactly }) });
   }
   return choice;
+}
+
+/**
+ * Refuses a sandbox that can't land in parts. The contract of custom strategies knows parts by patterns, and
+ * not by exact paths.
+ */
+export async function assertLandsInParts(
+  sandboxes: PlanSandboxes,
+  { ref, resource }: Pick<Participant, "ref" | "resource">,
+  isExact: boolean,
+): Promise<void> {
+  const { commit, partial } = await sandboxes.capabilitiesOf(ref);
+  if (commit === "two-phase" && partial && (!isExact || (await sandboxes.isOfBuiltIn(ref)))) return;
+  throw new UsageError(
+    `${resource} can't land in parts: its strategy ${ref.strategyName} lands all or nothing.`,
+    {
+      hint: "Parts can land of folders and files in an overlay, a copy or a snapshot. Choose other paths, or apply the plan as a whole.",
+      code: "NO_PARTS",
+    },
+  );
 }
 
 /**

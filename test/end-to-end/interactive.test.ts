@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { TestRepository } from "../support/test-repository.ts";
 import { assertRefused, Workplace } from "./workplace.ts";
 
 const LINES = Array.from({ length: 20 }, (_, at) => `line ${at}\n`);
@@ -24,9 +25,10 @@ class EditPlace extends Workplace {
   }
 
   /** Applies with an editor that is a script of sh. */
-  edited(script: string, env: NodeJS.ProcessEnv = {}) {
+  edited(script: string, env: NodeJS.ProcessEnv = {}, more: readonly string[] = []) {
     this.write("editor.sh", script);
-    return this.drydock(["plan", "apply", "fix", "--tool", `sh ${join(this.path, "editor.sh")}`], { env });
+    const tool = `sh ${join(this.path, "editor.sh")}`;
+    return this.drydock(["plan", "apply", "fix", "--tool", tool, ...more], { env });
   }
 
   changed(): readonly string[] {
@@ -105,6 +107,26 @@ describe("'plan apply --interactive'", () => {
     assertRefused(moved, 3, /the digest differs/);
     assert.deepEqual(place.tree("app"), { ...before, "b.txt": "other\n" });
     assertRefused(place.drydock(["plan", "apply", "fix", "-i", "--approved"]), 2, /can't be|cannot be/);
+  });
+
+  it("does not start the editor with a resource that can't land in parts", () => {
+    using place = new EditPlace("filesystem_copy");
+    place.folder("repo", { "code.txt": "code\n" });
+    const repository = new TestRepository(join(place.path, "repo"));
+    repository.git("init", "-q", "-b", "main");
+    repository.commitAll("first");
+    place.done("plan", "add", "fix", "repo,strategy=git_worktree");
+    const written = place.drydock(["plan", "write", "fix", "repo", "code.txt"], { input: "CODE\n" });
+    assert.equal(written.status, 0, written.stderr);
+    const started = join(place.path, "started");
+    const before = place.tree("app");
+    assertRefused(place.edited(`touch ${started}`), 2, /repo can't land in parts/, /Choose other paths/);
+    assert.equal(existsSync(started), false, "the editor was started");
+    assert.deepEqual(place.tree("app"), before);
+    const chosen = place.edited(`touch ${started}`, {}, ["--only", "app:b.txt"]);
+    assert.equal(chosen.status, 0, chosen.stderr);
+    assert.equal(existsSync(started), true);
+    assert.deepEqual(place.tree("app"), { ...before, "b.txt": "B\n" });
   });
 
   it("lands nothing if it is killed, and leaves nothing that the next one does not remove", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
@@ -137,6 +137,24 @@ describe("what votes approve", () => {
     assert.equal((await plan.apply({ approvedPart: true })).state, "applied");
     assert.equal(text("a.txt"), "not what was approved\n");
   });
+
+  for (const strategy of ["filesystem_copy", "overlay"])
+    it(`[V2] a vote on a new folder takes along no file in it without one, with ${strategy}`, async () => {
+      using place = new Workplace();
+      await using drydock = await opened(place);
+      const { plan, app, text } = await sceneIn(place.path, drydock, strategy);
+      await vote(plan, "approved", "b.txt");
+      await vote(plan, "approved", "new");
+      await assert.rejects(
+        plan.apply({ approvedPart: true }),
+        /new can't land without the rest of the folder/,
+      );
+      assert.deepEqual([text("b.txt"), existsSync(join(app, "new"))], ["b\n", false]);
+      await vote(plan, "approved", "new/c.txt");
+      await plan.apply({ approvedPart: true });
+      assert.deepEqual([text("b.txt"), text("new/c.txt")], ["B\n", "c\n"]);
+      assert.deepEqual(await rest(plan), ["a.txt", "long.txt"]);
+    });
 
   it("is refused where it can't land alone: a file of a new folder, a row of a database", async () => {
     using place = new Workplace();

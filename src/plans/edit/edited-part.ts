@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { ChosenPaths } from "../../commit/commit-all.ts";
+import { assertLandsInParts } from "../../commit/participants.ts";
 import type { ChangeSide, ExactPart } from "../../core/change.ts";
 import { UnsupportedError, UsageError } from "../../core/errors/errors.ts";
 import { displayPath, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import type { PlanRecord } from "../../core/plan.ts";
+import { type PlanRecord, resourceById } from "../../core/plan.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import type { DiffEditor } from "../landing-views.ts";
 import type { PlanChange } from "../plan-views.ts";
@@ -55,17 +56,17 @@ export async function editedPart(
   { all, handed }: { readonly all: readonly PlanChange[]; readonly handed: readonly PlanChange[] },
   editor: DiffEditor,
 ): Promise<EditedPart> {
-  using folders = new HandedFolders(join(session.stateDir, "edit"));
   const isOnly = plan.resources.length === 1;
-  const given: Handed[] = [];
-  for (const change of handed) {
-    const path = isOnly ? change.path : joinPath(change.resource, change.path);
-    if (isShown(change) && path !== ROOT_PATH)
-      given.push(await put(session, plan, { change, path }, folders));
-  }
-  const unshown = handed.length - given.length;
-  if (given.length === 0)
+  const shown = handed
+    .map((change) => ({ change, path: isOnly ? change.path : joinPath(change.resource, change.path) }))
+    .filter(({ change, path }) => isShown(change) && path !== ROOT_PATH);
+  const unshown = handed.length - shown.length;
+  if (shown.length === 0)
     throw new UsageError("The plan has no changes that a diff editor could show.", { code: "NO_MATCH" });
+  await assertInParts(session, plan, new Set(shown.map(({ change }) => change.resource)));
+  using folders = new HandedFolders(join(session.stateDir, "edit"));
+  const given: Handed[] = [];
+  for (const each of shown) given.push(await put(session, plan, each, folders));
   const { before, after } = folders;
   const paths = given.filter((each) => !isFolder(each)).map(({ path }) => path);
   if (!(await editor.edit({ before, after, paths, unshown })))
@@ -86,6 +87,19 @@ export async function editedPart(
     chosen: byResource.map(([resource, some]) => chosenOf(resource, some)),
     isWhole,
   };
+}
+
+/** What can't land in parts is refused before the user works on it. */
+async function assertInParts(
+  { store, sandboxes }: PlanSession,
+  plan: PlanRecord,
+  resources: ReadonlySet<string>,
+): Promise<void> {
+  for (const { ref } of await store.sandboxesOf(plan.id)) {
+    const resource = resourceById(plan, ref.resourceId)?.name;
+    if (resource !== undefined && resources.has(resource))
+      await assertLandsInParts(sandboxes, { ref, resource }, true);
+  }
 }
 
 /** What can be shown as a file of its content, or is a folder. */

@@ -326,7 +326,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
       "cleanupAbandoned",
     ]),
     recovery,
-    housekeeping: { session, uses, recovery, undoRetention, closedPlans: new ClosedPlans(session) },
+    housekeeping: { session, uses, folders, recovery, undoRetention, closedPlans: new ClosedPlans(session) },
   };
 
   const checkRun = async () =>

@@ -37,7 +37,7 @@ checks: [npm test, { run: npm run lint, name: lint, timeout: 5m }]
 run:
   profile: claude
   read: { deny: [~/.ssh], allow: [~/.ssh/config] }
-  home: { persist: [~/.tool] }
+  home: { persist: [~/.tool], write_back: [~/.file] }
   sockets: { docker: true, wayland: false, paths: [/run/x] }
   env: { allow: ["*"], deny: [A_*], set: { B: "1" } }
 resources:
@@ -59,6 +59,7 @@ resource_types:
             allow: [{ value: "~/.ssh/config", from: `${FILE}:19:35` }],
           },
           persist: [{ value: "~/.tool", from: `${FILE}:20:21` }],
+          writeBack: [{ value: "~/.file", from: `${FILE}:20:44` }],
           sockets: {
             allow: [
               { value: "docker", from: `${FILE}:21:14` },

@@ -1,9 +1,11 @@
 import { constants } from "node:os";
 import { UsageError } from "../core/errors/errors.ts";
+import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { LimitName, Limits } from "../core/values/limits.ts";
 import type { ProfileName } from "../core/values/run-policy.ts";
 import type { OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
+import { factsOfPath } from "../system/data/locations.ts";
 
 /** A command to run inside a plan. */
 export interface ExecRequest {
@@ -98,4 +100,12 @@ export function pathsOf(plan: PlanRecord): readonly string[] {
   return plan.resources
     .map(({ resource }) => resource.location)
     .filter((location) => location.startsWith("/"));
+}
+
+/** Where a command starts: in the current folder, if that is in the plan, else in the plan's first folder. */
+export function startFolder(plan: PlanRecord, cwd: string): string {
+  const paths = pathsOf(plan);
+  if (paths.some((path) => isAtOrBelow(cwd, path))) return cwd;
+  const folder = paths.find((path) => factsOfPath(path)?.kind === "directory");
+  return folder ?? (parentPath(paths[0] ?? "/") || "/");
 }

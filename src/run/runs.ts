@@ -1,5 +1,5 @@
 import { InterruptedError, PlanStateError, UnsupportedError, UsageError } from "../core/errors/errors.ts";
-import { displayPath, isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
+import { displayPath, isAtOrBelow } from "../core/paths/byte-path.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import type { Limits } from "../core/values/limits.ts";
 import type { Notice } from "../core/values/notice.ts";
@@ -10,6 +10,7 @@ import type { OwnUse, Use, Uses } from "../sandboxes/remains/uses.ts";
 import { homeOf } from "../sandboxes/scratch/caches.ts";
 import { filesOutside } from "../sandboxes/scratch/outside-files.ts";
 import { type OutsideSummary, summaryOf } from "../sandboxes/scratch/outside-places.ts";
+import type { Folder } from "../system/calls/folder.ts";
 import { isThere } from "../system/data/existence.ts";
 import { factsOfPath, realPathOf } from "../system/data/locations.ts";
 import { milliseconds } from "../system/milliseconds.ts";
@@ -24,6 +25,7 @@ import {
   pathsOf,
   type StartedCommand,
   signalOf,
+  startFolder,
 } from "./exec.ts";
 import { commandSpec } from "./launch/command-spec.ts";
 import { CommandLauncher, type RunningCommandProcess } from "./launch/launcher.ts";
@@ -49,6 +51,7 @@ import {
   SHARED_PROCESSES,
   weakness,
 } from "./walls/without-namespaces.ts";
+import { afterCommand, beforeCommand } from "./write-back/around-command.ts";
 
 export interface RunsParts {
   readonly session: Session;
@@ -181,6 +184,7 @@ export class Runs {
     const policy = policies.enter(plan, request);
     for (const line of policy.refused) this.#note("refused", plan, refusedSentence(line));
     if (request.checkpoint !== false && others.length === 0) await this.#parts.saveBefore(plan, command);
+    if (others.length === 0) await this.#inFolder(plan, (own) => beforeCommand(own, policy.writtenBack));
     const use = uses.begin(plan.id, { command, strict, policy: policy.digest });
     const entered: Entered[] = [];
     try {
@@ -249,7 +253,7 @@ export class Runs {
     }
   }
 
-  #note(kind: "weaker" | "refused", { id }: PlanRecord, message: string): void {
+  #note(kind: "weaker" | "refused" | "kept", { id }: PlanRecord, message: string): void {
     this.#parts.notice({ kind, planId: id, message });
   }
 
@@ -271,7 +275,7 @@ export class Runs {
         walledSpec(launcher, {
           ...{ plan, folder, shown, confinement, policy, command: request.command },
           home: environment["HOME"],
-          cwd: request.cwd ?? this.#startFolder(plan),
+          cwd: request.cwd ?? startFolder(plan, this.#parts.cwd),
           hidden,
           network: request.network !== false,
           variables: { ...(await variablesOf(entered)), ...request.environment },
@@ -288,7 +292,7 @@ export class Runs {
       ...request.environment,
     });
     const cwd = pathInside(
-      request.cwd ?? this.#startFolder(plan),
+      request.cwd ?? startFolder(plan, this.#parts.cwd),
       shown,
       (path) => factsOfPath(path)?.kind === "directory",
     );
@@ -316,12 +320,9 @@ export class Runs {
       .filter(isThere);
   }
 
-  #startFolder(plan: PlanRecord): string {
-    const { cwd } = this.#parts;
-    const paths = pathsOf(plan);
-    if (paths.some((path) => isAtOrBelow(cwd, path))) return cwd;
-    const folder = paths.find((path) => factsOfPath(path)?.kind === "directory");
-    return folder ?? (parentPath(paths[0] ?? "/") || "/");
+  async #inFolder(plan: PlanRecord, work: (own: Folder) => Promise<void>): Promise<void> {
+    using folder = this.#parts.folders.of(plan.id);
+    await work(folder);
   }
 
   /**
@@ -337,6 +338,8 @@ export class Runs {
     const home = homeOf(this.#parts.environment);
     return await this.#parts.session.plans.claimed(plan.id, async () => {
       using folder = this.#parts.folders.of(plan.id);
+      if (this.#parts.uses.living(plan.id).every(({ id }) => id === use.id))
+        for (const sentence of await afterCommand(folder)) this.#note("kept", plan, sentence);
       const written = summaryOf(filesOutside(folder, { resources: pathsOf(plan), home, since }));
       await this.#leave(plan, use, entered);
       return written;

@@ -2,11 +2,14 @@ import { messageOf } from "../core/errors/errors.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { RunFolders } from "../sandboxes/remains/run-folders.ts";
 import type { Uses } from "../sandboxes/remains/uses.ts";
+import { afterCommand } from "./write-back/around-command.ts";
 
 export interface SweepParts {
   readonly session: PlanSession;
   readonly uses: Uses;
+  readonly folders: RunFolders;
 }
 
 /** A plan that the sweep could not tidy up, and why. */
@@ -21,7 +24,7 @@ export interface SweepFailure {
  * claim. A failure, such as a missing strategy, stops neither the sweep nor the command that runs it; it is
  * returned.
  */
-export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly SweepFailure[]> {
+export async function sweepRuns({ session, uses, folders }: SweepParts): Promise<readonly SweepFailure[]> {
   const { sandboxes, remains } = session;
   const failures: SweepFailure[] = [];
   for (const planId of new Set([...uses.abandoned(), ...(await remains.forgettable())])) {
@@ -32,7 +35,11 @@ export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly
         await remains.forget(planId);
         // No command can enter a plan that is being restored, and its sandboxes must not change until the
         // restore is settled.
-        if (isAbandoned && plan?.state === "open") failures.push(...(await leaveAll(plan, sandboxes)));
+        if (!isAbandoned || plan?.state !== "open") return;
+        failures.push(...(await leaveAll(plan, sandboxes)));
+        using folder = folders.ifThere(planId);
+        // What can't take its place is in the plan, as after every command.
+        if (folder !== undefined) await afterCommand(folder);
       });
     } catch (thrown) {
       const message = `plan ${planId}: what its commands left could not be removed: ${messageOf(thrown)}`;

@@ -16,7 +16,8 @@ function smallPlan(place: Workplace): void {
 /** Runs drydock with a terminal for stdin, stdout and stderr; returns what it shows. */
 function onTerminal(place: Workplace, command: string, env: NodeJS.ProcessEnv = {}): string {
   const { status, stdout } = place.run("script", ["-qec", `"$DRYDOCK" ${command}`, "/dev/null"], {
-    env: { TERM: "xterm", ...env },
+    // A pager would add what it does to the terminal.
+    env: { TERM: "xterm", DRYDOCK_PAGER: "cat", ...env },
   });
   assert.equal(status, 0, stdout);
   return stdout.replaceAll("\r\n", "\n");

@@ -65,7 +65,7 @@ const AUTHOR = ["-c", "user.name=u", "-c", "user.email=u@x"];
 async function select(page: Page, name: string | RegExp): Promise<string> {
   await page.getByRole("tree").getByText(name).first().click();
   const article = page.getByRole("article");
-  await article.getByText("Reading…").waitFor({ state: "detached" });
+  await article.getByText("Reading…").first().waitFor({ state: "detached" });
   return await article.innerText();
 }
 

@@ -16,6 +16,7 @@ export function explainLines(explained: RunExplanation, home: string | undefined
     ["Profiles", explained.profiles.map((name): Row => [name])],
     ["Can change, to land or be thrown away", explained.resources.map((text): Row => [path(text)])],
     ["Can change for good, at once", paths(explained.kept)],
+    ["Can replace for good, when it has ended", paths(explained.writtenBack)],
     ["Seems to change; goes with the plan", explained.scratch.map((text): Row => [path(text)])],
     ["Can't read", paths(explained.denied)],
     ["Can read all the same", paths(explained.readable)],

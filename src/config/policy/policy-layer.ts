@@ -41,6 +41,7 @@ function policyLayer(
       (value): PolicyLine => ({ value, from: placeOf(["run", "sockets", value]) }),
     );
   const persist = linesAt(home.persist, "home", "persist");
+  const writeBack = linesAt(home.write_back, "home", "write_back");
   const set = Object.entries(env.set ?? {}).map(([name, value]) => ({
     ...{ name, value },
     from: placeOf(["run", "env", "set", name]),
@@ -50,6 +51,7 @@ function policyLayer(
     ...(profile !== undefined && { profiles: typeof profile === "string" ? [profile] : profile }),
     read: rules(read, "read"),
     ...(persist !== undefined && { persist }),
+    ...(writeBack !== undefined && { writeBack }),
     sockets: {
       allow: [...named(true), ...(linesAt(sockets.paths, "sockets", "paths") ?? [])],
       deny: named(false),

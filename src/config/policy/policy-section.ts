@@ -51,6 +51,11 @@ export function policySection() {
     }).describe("What commands can read outside of the plan."),
     home: section({
       persist: lines(path, "Folders of your home that commands change for good, at once.", ["~/.claude"]),
+      write_back: lines(
+        path,
+        "Single files of your home that programs replace: the command's takes the place of yours when it has ended, unless yours has changed.",
+        ["~/.claude.json"],
+      ),
     }).describe("What commands keep of your home. All else that they write there goes with the plan."),
     sockets: section({
       ssh_agent: socket("your ssh-agent"),

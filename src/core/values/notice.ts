@@ -7,6 +7,8 @@ import type { LimitName } from "./limits.ts";
  * - `pending`: something could not be settled or removed yet; the next opening tries again.
  * - `weaker`: this machine lets a command be confined less than usual, or keeps less for it.
  * - `refused`: the config of a project asks for more than the user's own allows; it does not get it.
+ * - `kept`: a file that a command should have replaced for good changed meanwhile; the command's stays in the
+ *   plan.
  * - `limit`: a command met a limit, and was ended or could not start more processes.
  */
 export type Notice =
@@ -17,7 +19,7 @@ export type Notice =
       readonly remedy: ConfigRemedy;
     }
   | {
-      readonly kind: "recovered" | "pending" | "weaker" | "refused";
+      readonly kind: "recovered" | "pending" | "weaker" | "refused" | "kept";
       readonly message: string;
       readonly planId: string;
     }

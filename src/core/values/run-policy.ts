@@ -31,6 +31,8 @@ export interface PolicyLayer {
   readonly read: RulePair;
   /** Folders of the home that commands change for good. */
   readonly persist?: readonly PolicyLine[];
+  /** Files of the home that commands replace for good, when they have ended. */
+  readonly writeBack?: readonly PolicyLine[];
   /** Sockets that commands can reach, by name or by path, and those that they can't though others say so. */
   readonly sockets: { readonly allow: readonly PolicyLine[]; readonly deny: readonly PolicyLine[] };
   readonly variables: RulePair & { readonly set: readonly PolicyVariable[] };

@@ -36,6 +36,8 @@ export interface RunExplanation {
   readonly scratch: readonly string[];
   /** What it writes here stays, at once. */
   readonly kept: readonly ExplainedLine[];
+  /** What it replaces here takes the place of the user's when it has ended. */
+  readonly writtenBack: readonly ExplainedLine[];
   /** What it can't read. */
   readonly denied: readonly ExplainedLine[];
   /** What it can read in these. */
@@ -67,6 +69,7 @@ export function explain(
     resources,
     scratch: strict ? [] : scratchPaths(environment, resources, policy),
     kept: policy.persisted.map(pathOf),
+    writtenBack: policy.writtenBack.map(pathOf),
     denied: policy.denied.map(pathOf),
     readable: policy.readable.map(pathOf),
     sockets: policy.sockets.map(pathOf),

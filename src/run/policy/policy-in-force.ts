@@ -20,6 +20,16 @@ type Environment = { readonly [name: string]: string | undefined };
 
 const POINTS = { make: failpoint("run.persist") };
 
+/** What commands may keep of the home. */
+type KeptKey = keyof typeof KEPT;
+const KEPT = {
+  persist: {
+    name: "persist",
+    hint: "Name a folder of your home that programs keep their state in: ~/.claude",
+  },
+  writeBack: { name: "write_back", hint: "Name a file of your home that programs replace: ~/.claude.json" },
+} as const;
+
 /** What a command may read, keep and know, put together from all that has a say. */
 export interface PolicyInForce {
   readonly profiles: readonly ProfileName[];
@@ -27,6 +37,7 @@ export interface PolicyInForce {
   /** What can be read in denied folders. */
   readonly readable: readonly PathLine[];
   readonly persisted: readonly PathLine[];
+  readonly writtenBack: readonly PathLine[];
   /** Sockets of the host that commands can reach. */
   readonly sockets: readonly PathLine[];
   /** Variables of the environment that the command does not get. */
@@ -62,7 +73,8 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
   ]);
   const user = [...profiles.map((name) => profileLayer(name, "user")), ...ownedBy(request.layers, "user")];
   const sets = [user, project].filter((layers) => layers.length > 0);
-  const { kept, refused } = persistedLines(user, project);
+  const persist = keptLines("persist", user, project);
+  const back = keptLines("writeBack", user, project);
   const sockets = socketLines(user, project);
   return {
     profiles: [...new Set([...profiles, ...project.flatMap((layer) => layer.profiles ?? [])])],
@@ -70,14 +82,15 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
       sets.map((layers) => mergedRules(layers.map(({ read }) => read))),
       home,
     ),
-    persisted: kept.flatMap((line) => persistedPath(line, home, request)),
+    persisted: persist.kept.flatMap((line) => keptPath(line, "persist", home, request)),
+    writtenBack: back.kept.flatMap((line) => keptPath(line, "writeBack", home, request)),
     sockets: socketPaths(sockets.allowed, environment, home),
     dropped: droppedVariables(
       environment,
       sets.map((layers) => mergedRules(layers.map(({ variables }) => variables))),
     ).filter(({ value }) => !socketVariables(sockets.allowed).includes(value)),
     set: [...project, ...user].flatMap(({ variables }) => variables.set),
-    refused: [...refused, ...sockets.refused],
+    refused: [...persist.refused, ...back.refused, ...sockets.refused],
   };
 }
 
@@ -85,7 +98,7 @@ function ownedBy(layers: readonly PolicyLayer[], owner: PolicyLayer["owner"]): r
   return layers.filter((layer) => layer.owner === owner);
 }
 
-function withoutPersist({ persist: _, ...layer }: PolicyLayer): PolicyLayer {
+function withoutPersist({ persist: _, writeBack: __, ...layer }: PolicyLayer): PolicyLayer {
   return layer;
 }
 
@@ -96,9 +109,9 @@ function mergedRules(rules: readonly RulePair[]): RulePair {
 }
 
 /** A project's list takes away from the user's; what it adds is refused. */
-function persistedLines(user: readonly PolicyLayer[], project: readonly PolicyLayer[]) {
-  const allowed = user.flatMap(({ persist = [] }) => persist);
-  const lists = project.flatMap(({ persist }) => (persist === undefined ? [] : [persist]));
+function keptLines(key: KeptKey, user: readonly PolicyLayer[], project: readonly PolicyLayer[]) {
+  const allowed = user.flatMap((layer) => layer[key] ?? []);
+  const lists = project.flatMap(({ [key]: list }) => (list === undefined ? [] : [list]));
   const isIn = (line: PolicyLine, lines: readonly PolicyLine[]) =>
     lines.some(({ value }) => value === line.value);
   return {
@@ -118,32 +131,34 @@ function socketLines(user: readonly PolicyLayer[], project: readonly PolicyLayer
 }
 
 /** In a resource the plan has the say: what is written there lands with it. */
-function persistedPath(
+function keptPath(
   line: PolicyLine,
+  key: KeptKey,
   home: string | undefined,
   { resources, own }: PolicyRequest,
 ): readonly PathLine[] {
   const written = expanded(line.value, home);
   if (written === undefined || home === undefined) return [];
   const path = realPathOf(written) ?? written;
+  const unfit = (why: string) => unfitLine(line, key, why);
   if (!isAtOrBelow(path, home) || path === home)
-    throw unfit(line, "is not in your home. What commands write elsewhere can land with a plan");
+    throw unfit("is not in your home. What commands write elsewhere can land with a plan");
   const drydocks = own.find((folder) => isAtOrBelow(folder, path) || isAtOrBelow(path, folder));
   if (drydocks !== undefined)
-    throw unfit(line, `would give commands ${displayPath(drydocks)}, which is Drydock's own`);
+    throw unfit(`would give commands ${displayPath(drydocks)}, which is Drydock's own`);
   if (resources.some((resource) => isAtOrBelow(path, resource) || isAtOrBelow(resource, path))) return [];
   const kind = factsOfPath(path)?.kind;
-  if (kind !== undefined && kind !== "directory")
-    throw unfit(line, "is no folder. Programs replace single files, so they can't be shared while they run");
+  if (kind !== undefined && kind !== "directory" && key === "persist")
+    throw unfit("is no folder. For a single file there is home.write_back");
+  if (kind === "directory" && key === "writeBack")
+    throw unfit("is a folder, for which there is home.persist");
   return [{ ...line, path }];
 }
 
-function unfit({ value, from }: PolicyLine, why: string): ConfigError {
+function unfitLine({ value, from }: PolicyLine, key: KeptKey, why: string): ConfigError {
   const file = from.replace(/:\d+:\d+$/, "");
-  return new ConfigError(`${from}: run.home.persist: ${displayPath(value)} ${why}.`, {
-    file,
-    hint: "Name a folder of your home that programs keep their state in: ~/.claude",
-  });
+  const { name, hint } = KEPT[key];
+  return new ConfigError(`${from}: run.home.${name}: ${displayPath(value)} ${why}.`, { file, hint });
 }
 
 function droppedVariables(environment: Environment, sets: readonly RulePair[]): readonly PolicyLine[] {

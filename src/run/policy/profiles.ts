@@ -9,6 +9,8 @@ interface Profile {
   readonly programs: readonly string[];
   /** Where the agent keeps its state. */
   readonly persist: readonly string[];
+  /** Single files of it, which the agent replaces. */
+  readonly writeBack?: readonly string[];
   /** Variables that the agent itself logs in with. */
   readonly keys: readonly string[];
   readonly set?: { readonly [name: string]: string };
@@ -18,6 +20,7 @@ const PROFILES: { readonly [name in ProfileName]: Profile } = {
   claude: {
     programs: ["claude"],
     persist: ["~/.claude"],
+    writeBack: ["~/.claude.json"],
     keys: ["ANTHROPIC_*", "CLAUDE_*"],
     // As root it refuses to work unattended without the first; the second keeps its program as it is.
     set: { IS_SANDBOX: "1", DISABLE_AUTOUPDATER: "1" },
@@ -128,7 +131,7 @@ export function profileOf(program: string | undefined): ProfileName | undefined 
 
 /** What a profile says, as the word of `owner`. */
 export function profileLayer(name: ProfileName, owner: PolicyLayer["owner"]): PolicyLayer {
-  const { persist, keys, set = {} } = PROFILES[name];
+  const { persist, writeBack = [], keys, set = {} } = PROFILES[name];
   const from = `the profile ${name}`;
   const lines = (values: readonly string[]): readonly PolicyLine[] =>
     values.map((value) => ({ value, from }));
@@ -136,6 +139,7 @@ export function profileLayer(name: ProfileName, owner: PolicyLayer["owner"]): Po
     owner,
     read: { deny: lines(CREDENTIALS), allow: lines(NOT_SECRET) },
     persist: lines(persist),
+    writeBack: lines(writeBack),
     sockets: { allow: [], deny: [] },
     variables: {
       deny: lines(SECRET_VARIABLES),

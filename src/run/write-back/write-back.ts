@@ -1,0 +1,161 @@
+import { baseName, isAtOrBelow, parentPath } from "../../core/paths/byte-path.ts";
+import { openUpper, type WrittenLayer, writtenLayers } from "../../sandboxes/scratch/scratch-layers.ts";
+import { type Facts, identityKey } from "../../system/calls/facts.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { readBytes, writeBytes } from "../../system/data/file-data.ts";
+import { factsOfPath } from "../../system/data/locations.ts";
+import { flushFile } from "../../system/data/whole-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { readNotes, saveNotes, versionOf, type WriteBackNote } from "./write-back-record.ts";
+
+/**
+ * Single files of the home that programs replace by a rename, as they save their settings. They can't be
+ * shared while a program runs, so a command writes to the scratch layer, and the file takes the place of the
+ * user's afterwards, unless that has changed meanwhile:
+ *
+ * 1. Before the command, note the version of the user's file.
+ * 2. Afterwards, copy the command's file beside the user's, flush it, and note its identity.
+ * 3. Exchange the two names. The user's file now has the other name: if it is not the version noted, exchange
+ *    them again.
+ * 4. Remove the file with the other name, and the command's in the scratch layer, so that the next command
+ *    begins with the user's.
+ *
+ * A crash in between is settled by the next start, which finds both files and the note.
+ */
+const POINTS = {
+  copy: failpoint("run.write-back-copy"),
+  exchange: failpoint("run.write-back-exchange"),
+  clear: failpoint("run.write-back-clear"),
+};
+/** Settings are small. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Notes the versions of these files. No command runs in the plan. */
+export function noteVersions(plan: Folder, paths: readonly string[]): void {
+  const known = readNotes(plan);
+  const notes = paths.flatMap((path): readonly WriteBackNote[] => {
+    const written = writtenAt(plan, path);
+    const before = known.find((note) => note.path === path);
+    // What an earlier command wrote is still in the layer: it began with the earlier version.
+    if (written !== undefined && before !== undefined) return [before];
+    const facts = factsOfPath(path);
+    if (facts === undefined) return [{ path }];
+    return facts.kind === "file" ? [{ path, base: versionOf(facts) }] : [];
+  });
+  if (JSON.stringify(notes) !== JSON.stringify(known)) saveNotes(plan, notes);
+}
+
+/**
+ * Puts the command's files in the place of the user's. Returns the paths at which that can't be, because the
+ * user's file has changed since. No command runs in the plan.
+ */
+export function writeBack(plan: Folder): readonly string[] {
+  return readNotes(plan).flatMap((note) => (putBack(plan, note) ? [] : [note.path]));
+}
+
+function putBack(plan: Folder, note: WriteBackNote): boolean {
+  const { path } = note;
+  const name = baseName(path);
+  const aside = `.${name}.drydock-${baseName(plan.path)}`;
+  if (factsOfPath(parentPath(path))?.kind !== "directory") return writtenAt(plan, path) === undefined;
+  using folder = Folder.open(parentPath(path));
+  settle(folder, name, aside, note);
+  const written = writtenAt(plan, path);
+  if (written === undefined) return true;
+  if (isFresh(folder.facts(name), note)) {
+    clear(written);
+    return true;
+  }
+  if (!isAsNoted(folder.facts(name), note)) return false;
+  const bytes = contentOf(written);
+  const fresh = copyAside(folder, aside, bytes, written.facts.mode);
+  saveNotes(plan, [...readNotes(plan).filter((other) => other.path !== path), { ...note, fresh }]);
+  if (!exchanged(folder, name, aside, note)) return false;
+  clear(written);
+  return true;
+}
+
+/** Ends what a crash cut off between the copy and the end of the exchange. */
+function settle(folder: Folder, name: string, aside: string, { base, fresh }: WriteBackNote): void {
+  const left = folder.facts(aside);
+  if (left === undefined) return;
+  const isOurs = identityKey(left) === fresh || fresh === undefined;
+  const isReplaced = !isOurs && versionOf(left) === base;
+  // The exchange met another version, and was not taken back yet.
+  if (!isOurs && !isReplaced) folder.exchange(POINTS.exchange, aside, folder, name);
+  folder.removeFile(POINTS.clear, aside);
+}
+
+function exchanged(folder: Folder, name: string, aside: string, { base }: WriteBackNote): boolean {
+  if (base === undefined) {
+    // Fails if there is a file by now.
+    if (folder.facts(name) === undefined) folder.move(POINTS.exchange, aside, folder, name);
+    else folder.removeFile(POINTS.clear, aside);
+    return folder.facts(aside) === undefined;
+  }
+  const isSwapped = folder.replaceByExchange(POINTS.exchange, aside, folder, name);
+  if (!isSwapped) return true;
+  const old = folder.facts(aside);
+  const isRight = old !== undefined && versionOf(old) === base;
+  if (!isRight) folder.exchange(POINTS.exchange, aside, folder, name);
+  folder.removeFile(POINTS.clear, aside);
+  return isRight;
+}
+
+/** Whether the command's file is there already: a crash came before the end of step 4. */
+function isFresh(facts: Facts | undefined, { fresh }: WriteBackNote): boolean {
+  return facts !== undefined && identityKey(facts) === fresh;
+}
+
+function isAsNoted(facts: Facts | undefined, { base }: WriteBackNote): boolean {
+  return facts === undefined ? base === undefined : facts.kind === "file" && versionOf(facts) === base;
+}
+
+/** The identity of the new file. */
+function copyAside(folder: Folder, aside: string, bytes: Uint8Array, mode: number): string {
+  const fd = folder.createFile(POINTS.copy, aside, 0o600);
+  try {
+    writeBytes(POINTS.copy, fd, bytes, folder.label(aside));
+    folder.setMode(POINTS.copy, aside, mode & 0o777);
+    flushFile(POINTS.copy, fd);
+  } finally {
+    closeFile(fd);
+  }
+  return identityKey(folder.facts(aside) as Facts);
+}
+
+/** What a command wrote at a path of the machine. */
+interface Written {
+  readonly layer: WrittenLayer;
+  readonly storedAt: string;
+  readonly facts: Facts;
+}
+
+function writtenAt(plan: Folder, path: string): Written | undefined {
+  const [layer] = writtenLayers(plan)
+    .filter(({ at }) => isAtOrBelow(path, at))
+    .toSorted((a, b) => b.at.length - a.at.length);
+  if (layer === undefined) return undefined;
+  const storedAt = path.slice(layer.at.length + 1);
+  using upper = openUpper(layer);
+  const facts = upper.factsBelow(storedAt);
+  return facts?.kind === "file" && facts.size <= MOST_BYTES ? { layer, storedAt, facts } : undefined;
+}
+
+function contentOf({ layer, storedAt }: Written): Uint8Array {
+  using upper = openUpper(layer);
+  using parent = upper.openBelow(parentPath(storedAt));
+  const fd = parent.openFile(baseName(storedAt));
+  try {
+    return readBytes(fd, parent.label(baseName(storedAt)));
+  } finally {
+    closeFile(fd);
+  }
+}
+
+function clear({ layer, storedAt }: Written): void {
+  using upper = openUpper(layer);
+  using parent = upper.openBelow(parentPath(storedAt));
+  parent.removeFile(POINTS.clear, baseName(storedAt));
+}

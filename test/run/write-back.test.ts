@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { ACTORS, type Actor, Stage } from "./stage.ts";
+import { WalledStage } from "./walled-stage.ts";
+
+const SAVE = "echo new > ~/.claude.json.tmp && mv ~/.claude.json.tmp ~/.claude.json";
+const RUN = ["run", "--discard", "--profile", "claude", "--", "sh", "-c"];
+/** Waits in the folder that the profile shares. */
+const WAIT = "touch ~/.claude/ready; until test -e ~/.claude/go; do sleep 0.02; done";
+
+/** A home with the settings of an agent. */
+class Settings {
+  readonly stage: Stage;
+  readonly file: string;
+
+  constructor(stage: Stage, text = "old\n") {
+    this.stage = stage;
+    this.file = join(stage.home, ".claude.json");
+    if (text !== "") stage.write("home/.claude.json", text);
+    stage.write("home/.claude/state", "");
+    stage.give();
+  }
+
+  get text(): string {
+    return readFileSync(this.file, "utf8");
+  }
+
+  /** What is in the home. */
+  get names(): readonly string[] {
+    return readdirSync(this.stage.home).toSorted();
+  }
+}
+
+const WHERE: readonly (readonly [string, (actor: Actor) => Stage])[] = [
+  ["", (actor) => new Stage(actor)],
+  [", also where there are no namespaces", (actor) => new WalledStage(actor)],
+];
+
+for (const actor of ACTORS) {
+  describe(`A file of the home that a command of ${actor} replaces`, () => {
+    for (const [where, make] of WHERE)
+      it(`[I1] takes the place of the user's when it has ended, and the next one begins with it${where}`, () => {
+        using stage = make(actor);
+        const settings = new Settings(stage);
+        const { mode } = statSync(settings.file);
+        const { status, stderr } = stage.drydock([...RUN, SAVE]);
+        assert.equal(status, 0, stderr);
+        assert.doesNotMatch(stderr, /outside the plan|changed while/);
+        assert.equal(settings.text, "new\n");
+        assert.equal(statSync(settings.file).mode, mode);
+        assert.deepEqual(settings.names, [".claude", ".claude.json"]);
+        assert.equal(stage.drydock([...RUN, "cat ~/.claude.json"]).stdout, "new\n");
+      });
+
+    it("[I1] is there afterwards if it was not before, and is left alone by a command that only reads it", () => {
+      using stage = new Stage(actor);
+      const settings = new Settings(stage, "");
+      assert.equal(stage.drydock([...RUN, "test ! -e ~/.claude.json"]).status, 0);
+      assert.equal(existsSync(settings.file), false);
+      assert.equal(stage.drydock([...RUN, SAVE]).status, 0);
+      const { ino } = statSync(settings.file);
+      assert.equal(stage.drydock([...RUN, "cat ~/.claude.json"]).stdout, "new\n");
+      assert.equal(statSync(settings.file).ino, ino);
+    });
+
+    it("[I1] stays in the plan, and is named, if the user's changed meanwhile", async () => {
+      using stage = new Stage(actor);
+      const settings = new Settings(stage);
+      const keep = RUN.map((word) => (word === "--discard" ? "--keep" : word));
+      const running = stage.start([...keep, `${WAIT}; ${SAVE}`]);
+      await running.until(() => existsSync(join(stage.home, ".claude/ready")));
+      writeFileSync(settings.file, "theirs\n");
+      writeFileSync(join(stage.home, ".claude/go"), "");
+      const { stderr } = await running.ended();
+      assert.match(stderr, /\.claude\.json changed while the command ran; what the command made of it is in/);
+      assert.equal(settings.text, "theirs\n");
+      assert.deepEqual(settings.names, [".claude", ".claude.json"]);
+      const [{ id }] = stage.answer("plan", "list").plans;
+      assert.deepEqual(
+        stage.answer("plan", "scratch", "list", id).files.map(({ path }: { path: string }) => path),
+        [settings.file],
+      );
+    });
+
+    it("[I1] never replaces what another writer puts there at the last moment", async () => {
+      using stage = new Stage(actor);
+      const settings = new Settings(stage);
+      const running = stage.start([...RUN, SAVE], { DRYDOCK_FAILPOINT: "run.write-back-exchange:1=stop" });
+      await running.stopped();
+      writeFileSync(settings.file, "at the last moment\n");
+      running.signal("SIGCONT");
+      await running.ended();
+      assert.equal(settings.text, "at the last moment\n");
+      assert.deepEqual(settings.names, [".claude", ".claude.json"]);
+    });
+  });
+}
+
+describe("Drydock is killed while it puts back what a command replaced", () => {
+  const POINTS = {
+    "run.write-back-note": 4,
+    "run.write-back-copy": 4,
+    "run.write-back-exchange": 1,
+    "run.write-back-clear": 2,
+  };
+  for (const [point, passes] of Object.entries(POINTS))
+    for (const nth of Array.from({ length: passes }, (_, index) => index + 1))
+      it(`[I1] at ${point}, pass ${nth}: the user's file is whole, and the command's takes its place in the end`, () => {
+        using stage = new Stage("user");
+        const settings = new Settings(stage);
+        const env = { DRYDOCK_FAILPOINT: `${point}:${nth}=kill` };
+        assert.equal(stage.drydock([...RUN, SAVE], { env }).status, null, "it was not killed");
+        assert.match(settings.text, /^(?:old|new)\n$/);
+        assert.equal(stage.drydock(["recover"]).status, 0);
+        // The first note, which takes two steps, comes before the command.
+        const isBefore = point === "run.write-back-note" && nth <= 2;
+        assert.equal(settings.text, isBefore ? "old\n" : "new\n");
+        assert.deepEqual(settings.names, [".claude", ".claude.json"]);
+      });
+});

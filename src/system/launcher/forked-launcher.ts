@@ -210,7 +210,7 @@ function liveAsCopy(
     }
     launchCalls.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   } catch (thrown) {
-    writeSync(CONTROL, `denied ${JSON.stringify(`unshare: ${messageOf(thrown)}`)}\n`);
+    writeSync(CONTROL, `denied ${JSON.stringify(messageOf(thrown))}\n`);
     leaveCopy(1);
   }
   try {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AtomicCommitError } from "../../src/index.ts";
 import { assertNothingLeft, type Scenario } from "./scenarios.ts";
@@ -7,7 +7,8 @@ import { PLAN, type World } from "./world.ts";
 
 /**
  * Updates of a plan. In every original the plan and another writer change `clean` in different lines, `clash`
- * in the same ones, and `subset` so that the other writer's version has all of the plan's.
+ * in the same ones, and `subset` so that the other writer's version has all of the plan's. Both make the
+ * folder `fresh`, each with a file of its own.
  */
 const lines = (...changed: readonly [number, string][]) => {
   const all = Array.from({ length: 12 }, (_, index) => `line ${index + 1}`);
@@ -104,6 +105,7 @@ async function begun(world: World): Promise<void> {
     for (const { name } of world.resources()) {
       const folder = await plans.path(PLAN, name);
       for (const path of PATHS) writeFileSync(join(folder, path), OURS);
+      writeInFresh(folder, "ours");
     }
   });
 }
@@ -116,8 +118,15 @@ async function disputed(world: World): Promise<string> {
 }
 
 async function otherWriter(world: World): Promise<void> {
-  for (const { location } of world.originals)
+  for (const { location } of world.originals) {
     for (const path of PATHS) writeFileSync(join(location, path), THEIRS[path] ?? "");
+    writeInFresh(location, "theirs");
+  }
+}
+
+function writeInFresh(folder: string, name: string): void {
+  mkdirSync(join(folder, "fresh"));
+  writeFileSync(join(folder, "fresh", name), name);
 }
 
 async function assertTheirs({ originals }: World): Promise<void> {
@@ -134,6 +143,11 @@ async function assertAllOrNone(world: World): Promise<void> {
       for (const path of PATHS) texts.push(Buffer.from(await plans.read(PLAN, name, path)).toString());
     const untouched = texts.filter((text) => text === OURS).length;
     assert.ok(untouched === 0 || untouched === texts.length, `${untouched} of ${texts.length} are as before`);
+    for (const { name } of world.resources()) {
+      const theirs = plans.read(PLAN, name, "fresh/theirs");
+      if (untouched === 0) await theirs;
+      else await assert.rejects(theirs, "a folder is joined");
+    }
     const saved = (await checkpoints.list(PLAN)).filter(({ before }) => before === "plan update");
     assert.equal(saved.length, untouched === 0 ? 1 : 0, "the checkpoint that takes it back");
     if (untouched > 0) await assert.rejects(plans.apply(PLAN), AtomicCommitError);
@@ -159,6 +173,8 @@ async function updatedAndLanded(world: World, clean: string | undefined): Promis
       assert.equal(readFileSync(join(location, "clean"), "utf8"), clean);
       assert.equal(readFileSync(join(location, "subset"), "utf8"), MERGED);
       assert.equal(readFileSync(join(location, "clash"), "utf8"), THEIRS["clash"]);
+      for (const name of ["ours", "theirs"])
+        assert.equal(readFileSync(join(location, "fresh", name), "utf8"), name);
     }
     await plans.undo(PLAN);
   });

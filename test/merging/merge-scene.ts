@@ -25,15 +25,16 @@ export class MergeScene implements AsyncDisposable {
   static async open(
     strategy: string,
     files: { readonly [path: string]: string | Uint8Array },
-    { place = fastFolder(), ways, config }: SceneOptions = {},
+    { place = fastFolder(), ways, config, make = mkdirSync, fill }: SceneOptions = {},
   ): Promise<MergeScene> {
     const folder = mkdtempSync(join(place, "drydock-merge-"));
     const original = join(folder, "original");
-    mkdirSync(original);
+    make(original);
     for (const [path, content] of Object.entries(files)) {
       mkdirSync(join(original, path, ".."), { recursive: true });
       writeFileSync(join(original, path), content);
     }
+    fill?.(original);
     const file = join(folder, "drydock.yaml");
     if (config !== undefined) writeFileSync(file, config);
     const drydock = await openServices({
@@ -68,6 +69,7 @@ export class MergeScene implements AsyncDisposable {
 
   /** Another writer changes the original in place. */
   other(path: string, content: string | Uint8Array): void {
+    mkdirSync(join(this.original, path, ".."), { recursive: true });
     writeFileSync(join(this.original, path), content);
   }
 
@@ -88,4 +90,8 @@ export interface SceneOptions {
   readonly place?: string;
   readonly ways?: readonly OverlayWay[];
   readonly config?: string;
+  /** Makes the folder of the original. */
+  readonly make?: (path: string) => void;
+  /** Adds to the original what else it has. */
+  readonly fill?: (path: string) => void;
 }

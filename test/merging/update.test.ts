@@ -1,8 +1,22 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { AtomicCommitError, SandboxConflictError } from "../../src/index.ts";
+import { armFailpoints } from "../../src/system/failpoints.ts";
+import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
+import { BY_FUSE, BY_KERNEL } from "../support/overlay-runs.ts";
+import { makeSubvolume } from "../support/subvolumes.ts";
+import { TestRepository } from "../support/test-repository.ts";
 import { MergeScene, type SceneOptions } from "./merge-scene.ts";
 
 const lines = (...changed: readonly [number, string][]) => {
@@ -16,20 +30,45 @@ const THEIRS = lines([15, "theirs"]);
 const BOTH = lines([3, "ours"], [15, "theirs"]);
 const CLASH = lines([3, "theirs"]);
 
-const isRoot = process.geteuid?.() === 0;
 const WAYS: readonly {
+  readonly title: string;
   readonly strategy: string;
   readonly options?: SceneOptions;
+  readonly isOnBtrfs?: boolean;
   readonly skip?: string | false;
 }[] = [
-  { strategy: "filesystem_copy" },
-  { strategy: "overlay", skip: isRoot ? false : "not root, so nothing can be mounted" },
+  { title: "filesystem_copy", strategy: "filesystem_copy" },
+  { title: "overlay", strategy: "overlay", skip: BY_KERNEL.skip },
+  {
+    title: "an overlay by fuse-overlayfs",
+    strategy: "overlay_in_one_way",
+    options: { ways: ["fuse"] },
+    skip: BY_FUSE.skip,
+  },
+  {
+    title: "a git checkout in place",
+    strategy: "overlay",
+    options: { fill: makeCheckout },
+    skip: BY_KERNEL.skip,
+  },
+  {
+    title: "the snapshot of a subvolume",
+    strategy: "snapshot",
+    options: { make: makeSubvolume },
+    isOnBtrfs: true,
+    skip: whyNoImages() ?? false,
+  },
 ];
 
-for (const { strategy, options, skip = false } of WAYS)
-  describe(`plan update with ${strategy}`, { skip }, () => {
+for (const { title, strategy, options, isOnBtrfs = false, skip = false } of WAYS)
+  describe(`plan update with ${title}`, { skip }, () => {
+    let image: MountedImage | undefined;
+    before(() => {
+      if (isOnBtrfs) image = mountImage("btrfs");
+    });
+    after(() => image?.[Symbol.dispose]());
     const open = (files: { readonly [path: string]: string | Uint8Array }) =>
-      MergeScene.open(strategy, files, options);
+      MergeScene.open(strategy, files, { ...options, ...(image !== undefined && { place: image.path }) });
 
     it("[V9] merges what touches other lines, lands it, and an undo gives the other writer's version back", async () => {
       await using scene = await open({ file: BASE });
@@ -201,6 +240,58 @@ for (const { strategy, options, skip = false } of WAYS)
       assert.equal(scene.there(beside ?? ""), "\x01\x00\x03");
     });
 
+    for (const how of ["writes", "programs"])
+      it(`[V9] makes one folder of two that came at the same path, with the files of both, after ${how}`, async () => {
+        await using scene = await open({ file: BASE });
+        const plan = await scene.plan();
+        const ours = {
+          "new/ours": "ours\n",
+          "new/in/ours": "ours\n",
+          "new/both": "ours\n",
+          "new/bin": "\0ours",
+        };
+        const theirs = {
+          "new/theirs": "theirs\n",
+          "new/in/theirs": "theirs\n",
+          "new/their/own": "theirs\n",
+          "new/both": "theirs\n",
+          "new/bin": "\0theirs",
+        };
+        const folder = how === "programs" ? await scene.drydock.plans.path(plan) : undefined;
+        for (const [path, text] of Object.entries(ours))
+          if (folder === undefined) await scene.write(plan, path, text);
+          else {
+            mkdirSync(join(folder, path, ".."), { recursive: true });
+            writeFileSync(join(folder, path), text);
+          }
+        for (const [path, text] of Object.entries(theirs)) scene.other(path, text);
+        await assert.rejects(scene.drydock.plans.apply(plan), isConflict);
+
+        const update = async () => {
+          const { merged, marked, unmerged, checkpoint = "" } = await scene.drydock.updates.update(plan);
+          const found = [merged, marked, unmerged.map(({ resource, path }) => ({ resource, path }))];
+          assert.deepEqual(found, [[at("new"), at("new/in")], [at("new/both")], [at("new/bin")]]);
+          for (const path of ["new/theirs", "new/in/theirs", "new/their/own"])
+            assert.equal(await scene.read(plan, path), "theirs\n");
+          return checkpoint;
+        };
+        await scene.drydock.checkpoints.restore(plan, await update());
+        for (const [path, text] of Object.entries(ours)) assert.equal(await scene.read(plan, path), text);
+        await assert.rejects(scene.drydock.plans.apply(plan), isConflict);
+
+        await update();
+        await scene.drydock.updates.resolve(plan, { path: "new/both", how: "ours" });
+        await scene.drydock.updates.resolve(plan, { path: "new/bin", how: "keep-both" });
+        const changed = ["added new/bin~p", "modified new/both", "added new/in/ours", "added new/ours"];
+        assert.deepEqual(await scene.changes(plan), changed);
+        await scene.drydock.plans.apply(plan);
+        const landed = { ...theirs, ...ours, "new/bin": "\0theirs", "new/bin~p": "\0ours" };
+        for (const [path, text] of Object.entries(landed)) assert.equal(scene.there(path), text, path);
+        await scene.drydock.plans.undo(plan);
+        for (const [path, text] of Object.entries(theirs)) assert.equal(scene.there(path), text, path);
+        assert.equal(existsSync(join(scene.original, "new/ours")), false);
+      });
+
     it("[V9] a file that changes once more after an update is a conflict again, and is merged again", async () => {
       await using scene = await open({ file: BASE });
       const plan = await scene.plan();
@@ -249,6 +340,23 @@ describe("what an update needs", () => {
     assert.equal(await scene.read(plan, "file"), OURS.repeat(10));
   });
 
+  it("[V9] a restore that fails leaves a folder that an update joined as it was", async () => {
+    await using scene = await MergeScene.open("filesystem_copy", { file: BASE });
+    const plan = await scene.plan();
+    await scene.write(plan, "new/ours", "ours\n");
+    scene.other("new/theirs", "theirs\n");
+    const { checkpoint = "" } = await scene.drydock.updates.update(plan);
+    armFailpoints("restore.remove:1=error");
+    try {
+      await assert.rejects(scene.drydock.checkpoints.restore(plan, checkpoint), /EIO/);
+    } finally {
+      armFailpoints(undefined);
+    }
+    assert.deepEqual(await scene.changes(plan), ["added new/ours"]);
+    await scene.drydock.plans.apply(plan);
+    assert.deepEqual([scene.there("new/ours"), scene.there("new/theirs")], ["ours\n", "theirs\n"]);
+  });
+
   it("names a strategy that can't merge", async () => {
     await using scene = await MergeScene.open("filesystem_copy", { file: BASE });
     const location = join(scene.original, "data.db");
@@ -261,6 +369,12 @@ describe("what an update needs", () => {
     assert.equal((await scene.drydock.plans.show("db")).state, "open");
   });
 });
+
+function makeCheckout(path: string): void {
+  const repository = new TestRepository(path);
+  repository.git("init", "-q", "-b", "main");
+  repository.commitAll("first");
+}
 
 function at(path: string): { resource: string; path: string } {
   return { resource: "work", path };

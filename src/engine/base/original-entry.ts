@@ -10,7 +10,7 @@ export interface OriginalEntry {
   readonly there?: { readonly facts: Facts; readonly xattrs: Xattrs; readonly target?: string };
 }
 
-/** The original's entry at a path now, which is no folder. */
+/** The original's entry at a path now; of a folder, without what is in it. */
 export function originalEntry(original: Folder, path: string): OriginalEntry {
   const there = readEntry(original, path, (parent, name, facts) => ({
     facts,

@@ -11,6 +11,7 @@ import { isBinary } from "../show/text-diff.ts";
 import { type Metadata, metadataOf, setMetadata } from "../tree/metadata.ts";
 import { readEntry } from "../tree/open-parent.ts";
 import { type ConflictingEntry, conflictingEntries } from "./conflicting-entries.ts";
+import { joinFolders } from "./folder-join.ts";
 import type { KeptBases } from "./kept-bases.ts";
 import type { MergeRecord } from "./merge-record.ts";
 import { type MergedMetadata, mergeMetadata } from "./metadata-merge.ts";
@@ -28,11 +29,12 @@ import { hasMarkers, mergeText } from "./text-merge.ts";
  * | modifies a text   | mode, owner or attributes      | its own text, and the other writer's metadata      |
  * | mode or attributes| a text changed                 | the other writer's text, and its own metadata      |
  * | both              | the same part of the metadata  | nothing: it is named as unmerged                   |
+ * | makes a folder    | another folder came there      | one folder with what is in both (folder-join.ts)   |
  * | anything else     | changed, gone or of other kind | nothing: it is named as unmerged                   |
  *
  * A merged path has the original's present entry as its base, so that it lands. The caller has made a
- * checkpoint, to which a failure or a crash leads back. Order: all files are written first, then the base
- * moves once; so a base never says more than its file has.
+ * checkpoint, to which a failure or a crash leads back. Order: folders come first; then all files are
+ * written, and their base moves once, so a base never says more than its file has.
  */
 export interface MergeTools {
   readonly git: Git;
@@ -55,6 +57,7 @@ interface MergedPath {
 const TRIES_WHILE_CHANGING = 3;
 
 export async function updateTree(sandbox: Merging, tools: MergeTools): Promise<UpdateReport> {
+  const folders = await joinFolders(sandbox, tools.record);
   const done: MergedPath[] = [];
   const unmerged: Conflict[] = [];
   for (const entry of conflictingEntries(sandbox)) {
@@ -74,7 +77,7 @@ export async function updateTree(sandbox: Merging, tools: MergeTools): Promise<U
     );
     base.takeOriginals(sandbox.original, pathsOf("theirs"));
   }
-  return { merged: pathsOf("merged", "theirs"), marked, unmerged };
+  return { merged: [...folders, ...pathsOf("merged", "theirs")], marked, unmerged };
 }
 
 /** Merges one path in the sandbox, or says why it can't. */

@@ -1,5 +1,5 @@
 import { StateError } from "../../core/errors/errors.ts";
-import { baseName, nearest, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName, foldersAbove, nearest, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { takeBarrier } from "../../engine/base/barrier.ts";
 import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import { Baseline } from "../../engine/base/baseline.ts";
@@ -162,13 +162,18 @@ export class CopiedTree extends NotedTree implements SandboxTree {
   }
 
   /**
-   * Brings the base of paths that a checkpoint has saved back to the time of the checkpoint. Other paths come
-   * from the original, and so does their base. Returns whether it moved.
+   * Brings the base of paths that a checkpoint has saved back to the time of the checkpoint, with the folders
+   * above them that have none now. Other paths come from the original, and so does their base. Returns
+   * whether it moved.
    */
   returnBase({ entries, lastMove = 0 }: SavedChanges): boolean {
-    const saved = new Set(entries.map(({ path }) => path));
     const moved = new BaseMoves(this.workspace).at(lastMove);
-    const paths = moved.paths.filter((path) => nearest(saved, path) !== undefined);
+    if (moved.paths.length === 0) return false;
+    const saved = new Set(entries.map(({ path }) => path));
+    const above = new Set([...saved].flatMap(foldersAbove));
+    const baseline = this.loadBaseline();
+    const isMissing = (path: string) => above.has(path) && baseline.find(path) === undefined;
+    const paths = moved.paths.filter((path) => nearest(saved, path) !== undefined || isMissing(path));
     const later = moved.later.filter(({ path }) => paths.includes(path));
     if (paths.length > 0) this.#moveBase(moveTo(paths, later));
     return paths.length > 0;

@@ -160,6 +160,16 @@ export class LayerMarks {
     return { [`${prefix}opaque`]: YES };
   }
 
+  /** Lets the lower layer's folder show in this one, as if it was copied up. */
+  showLower(point: Failpoint, folder: Folder): void {
+    const { mtime } = folder.ownFacts();
+    const closing = this.#isFuse ? [...FUSE_OPAQUE].filter((name) => folder.facts(name) !== undefined) : [];
+    for (const name of closing) folder.removeFile(point, name);
+    if (closing.length > 0) folder.setTimes(point, ROOT_PATH, { mtime });
+    this.#forget(point, folder, ROOT_PATH, "opaque");
+    writeXattrs(point, folder, ROOT_PATH, this.copiedUp, {});
+  }
+
   /** The original of a copied-up file, where the kernel names it. */
   originOf(folder: Folder, name: string): FileHandle | undefined {
     const origin = this.#isFuse ? undefined : this.#markOf(folder, name, "origin");

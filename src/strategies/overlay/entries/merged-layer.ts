@@ -17,12 +17,16 @@ const POINTS = {
   uncover: failpoint("merge.uncover"),
 };
 
-/** Makes these entries of the lower layer the base of those that cover them. */
+/** Makes these entries of the lower layer the base of those that cover them. A folder then shows both. */
 export function adoptInLayer(entries: readonly OriginalEntry[], layers: Layers): void {
   const { upper, workspace, record, marks } = layers;
   for (const { path, there } of entries) {
     if (there !== undefined) {
       record.set(path, entryFacts({ original: there.facts, ...there }));
+      if (there.facts.kind === "directory") {
+        using folder = upper.openBelow(path);
+        marks.showLower(POINTS.forget, folder);
+      }
       continue;
     }
     // A copy that still names an original would count as one whose original another writer has deleted.

@@ -1018,6 +1018,8 @@ export interface components {
             labels?: {
                 [key: string]: string;
             };
+            /** @enum {string} */
+            review?: "asked" | "approved" | "changes asked";
             undo?: {
                 until: string;
             } | {
@@ -1061,6 +1063,8 @@ export interface components {
             labels?: {
                 [key: string]: string;
             };
+            /** @enum {string} */
+            review?: "asked" | "approved" | "changes asked";
             undo?: {
                 until: string;
             } | {

@@ -178,6 +178,7 @@ export type {
   ApproveOptions,
   ReviewRequest,
   ReviewRequestOptions,
+  ReviewState,
 } from "./plans/review/approval-views.ts";
 export type { ChangePlace, ChangeSidePlace } from "./plans/review/change-content.ts";
 export type { ChangedRowsOptions, ChangedRowsPage } from "./plans/review/changed-rows.ts";

@@ -109,10 +109,13 @@ async function follow(): Promise<void> {
 }
 
 /** Only these change what the list of plans shows. */
-const OF_LISTS = /^(?:created|applied|part applied|undone|cancelled|approved|review asked|changes asked)$/;
+const OF_LISTS: ReadonlySet<string> = new Set([
+  ...["created", "applied", "part applied", "undone", "cancelled", "abandoned"],
+  ...["review asked", "approved", "changes asked"],
+]);
 
 function tell(event: PlanEvent): void {
   failure.value = undefined;
   if (model.value?.id === event.planId) model.value.tell(event);
-  if (OF_LISTS.test(event.event)) void readPlans();
+  if (OF_LISTS.has(event.event)) void readPlans();
 }

@@ -28,7 +28,7 @@ export function Activity({ model }: { readonly model: PlanModel }): ComponentChi
             {ago(entry.at)}
           </time>
           <span class="event">{entry.event}</span>
-          <Details entry={entry} />
+          <Details entry={entry} isCheck={entries[entries.length - at]?.event === "checked"} />
         </li>
       ))}
     </ol>
@@ -38,7 +38,13 @@ export function Activity({ model }: { readonly model: PlanModel }): ComponentChi
 /** Digests and ids say nothing to a reader. */
 const OMITTED = new Set(["digest", "digests", "exec", "transaction", "comment", "via", "hunks"]);
 
-function Details({ entry: { event, actor, details } }: { readonly entry: LogEntry }): ComponentChildren {
+interface DetailsProps {
+  readonly entry: LogEntry;
+  /** The command was a check: the next entry has its output. */
+  readonly isCheck: boolean;
+}
+
+function Details({ entry: { event, actor, details }, isCheck }: DetailsProps): ComponentChildren {
   if (event === "checked") return <CheckOutput check={details as unknown as CheckResult} />;
   const { command, exitCode, ...others } = details as { readonly [name: string]: unknown };
   const rest = Object.entries(others).filter(([name]) => !OMITTED.has(name));
@@ -52,6 +58,7 @@ function Details({ entry: { event, actor, details } }: { readonly entry: LogEntr
       {typeof exitCode === "number" && (
         <span class={exitCode === 0 ? "" : "failed"}>exit code {exitCode}</span>
       )}
+      {event === "executed" && !isCheck && <span>its output is not kept</span>}
       {rest.map(([name, value]) => (
         <span key={name}>
           {name} <Shown text={typeof value === "string" ? value : JSON.stringify(value)} />

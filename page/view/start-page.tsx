@@ -14,12 +14,18 @@ interface Section {
 const LANDED = new Set(["applied"]);
 const OVER = new Set(["undone", "cancelled", "abandoned"]);
 
+/** Each plan is in one of them. */
 const SECTIONS: readonly Section[] = [
   { title: "Needs attention", none: "", has: (plan) => !isOpen(plan) && !isLanded(plan) && !isOver(plan) },
-  { title: "Open", none: "No plan is open.", has: isOpen },
+  { title: "Waiting for review", none: "", has: isWaiting },
+  { title: "Open", none: "No plan is being worked on.", has: (plan) => isOpen(plan) && !isWaiting(plan) },
   { title: "Landed", none: "Nothing has landed yet.", has: isLanded },
-  { title: "Over", none: "", has: isOver },
+  { title: "History", none: "", has: isOver },
 ];
+
+function isWaiting(plan: Plan): boolean {
+  return isOpen(plan) && plan.review === "asked";
+}
 
 function isOpen({ state, resources }: Plan): boolean {
   return state === "open" && !resources.some(({ error }) => error !== undefined);
@@ -40,12 +46,12 @@ export function StartPage(): ComponentChildren {
   return (
     <div class="start">
       <h1>Plans</h1>
-      {SECTIONS.map(({ title, none, has }) => {
+      {SECTIONS.map(({ title, none, has }, at) => {
         const found = all.filter(has);
         if (found.length === 0 && none === "") return null;
         return (
-          <section key={title} aria-labelledby={`section-${title}`}>
-            <h2 id={`section-${title}`}>
+          <section key={title} aria-labelledby={`section-${at}`}>
+            <h2 id={`section-${at}`}>
               {title} <span class="count">{found.length}</span>
             </h2>
             {found.length === 0 ? <p class="empty">{none}</p> : <PlanTable plans={found} />}
@@ -70,11 +76,16 @@ function PlanTable({ plans: found }: { readonly plans: readonly Plan[] }): Compo
               <Shown text={plan.message ?? plan.resources.map(({ name }) => name).join(", ")} />
             </span>
             <span class="plan-facts">
-              {plan.state} · {counted(plan.resources.length, "resource")} · {ago(plan.createdAt)}
+              {stateOf(plan)} · {counted(plan.resources.length, "resource")} · {ago(plan.createdAt)}
             </span>
           </a>
         </li>
       ))}
     </ul>
   );
+}
+
+/** The section says already what waits. */
+function stateOf({ state, review }: Plan): string {
+  return review === undefined || review === "asked" ? state : `${state}, ${review}`;
 }

@@ -2,7 +2,7 @@ import { SandboxConflictError, UsageError } from "../core/errors/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { Session } from "../sandboxes/access/session.ts";
 import type { HistoryEntry } from "../store/store.ts";
-import type { Approval, ApproveOptions } from "./review/approval-views.ts";
+import type { Approval, ApproveOptions, ReviewState } from "./review/approval-views.ts";
 
 /**
  * Approvals: the word of a person that exactly what has a certain digest may land.
@@ -31,15 +31,31 @@ export async function noteReviewAsked(
   planId: string,
   asked: { readonly digest: string; readonly message?: string },
 ): Promise<void> {
-  const last = (await store.history(planId)).findLast(({ event }) => event === REVIEW_ASKED);
-  if (last?.details["digest"] !== asked.digest || last.details["message"] !== asked.message)
+  const last = (await store.lastEntry(planId, [REVIEW_ASKED]))?.entry.details;
+  if (last?.["digest"] !== asked.digest || last["message"] !== asked.message)
     await history.note(planId, REVIEW_ASKED, { ...asked });
 }
 
 /** The last approval of a plan. */
 export async function lastApproval({ store }: Session, planId: string): Promise<Approval | undefined> {
-  const last = (await store.history(planId)).findLast(({ event }) => event === APPROVED);
-  return last === undefined ? undefined : approvalIn(last);
+  const last = await store.lastEntry(planId, [APPROVED]);
+  return last === undefined ? undefined : approvalIn(last.entry);
+}
+
+/**
+ * How far the review of a plan is. A request for a review of what has a verdict already is no new one: agents
+ * ask again to see the verdict.
+ */
+export async function reviewState({ store }: Session, planId: string): Promise<ReviewState | undefined> {
+  const asked = await store.lastEntry(planId, [REVIEW_ASKED]);
+  const verdict = await store.lastEntry(planId, [APPROVED, "changes asked"]);
+  const isAnswered =
+    verdict !== undefined &&
+    (asked === undefined ||
+      asked.seq < verdict.seq ||
+      asked.entry.details["digest"] === verdict.entry.details["digest"]);
+  if (!isAnswered) return asked && "asked";
+  return verdict.entry.event === APPROVED ? APPROVED : "changes asked";
 }
 
 function approvalIn({ planId, at, actor, details }: HistoryEntry): Approval {

@@ -1,6 +1,6 @@
 import { SandboxStateError } from "../core/errors/errors.ts";
 import { joinPath } from "../core/paths/byte-path.ts";
-import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
+import { boundaryOf, isOver, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import type { Resource } from "../core/resource/resource.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { USABLE_STATES } from "../core/sandbox-states.ts";
@@ -11,6 +11,7 @@ import { Folder } from "../system/calls/folder.ts";
 import { isThere } from "../system/data/existence.ts";
 import { factsOfPath } from "../system/data/locations.ts";
 import { currentBootId } from "../system/process/process-identity.ts";
+import { reviewState } from "./approvals.ts";
 import { hasLabels } from "./plan-labels.ts";
 import type { ListPlansOptions, PlanResourceView, PlanView } from "./plan-views.ts";
 
@@ -37,6 +38,7 @@ export class PlanDescriptions {
     const { id, name, state, readOnly, createdAt, message, labels } = plan;
     const resources = await Promise.all(plan.resources.map((item) => this.#resource(plan, item, options)));
     const undo = await this.#undo(plan);
+    const review = isOver(plan) ? undefined : await reviewState(this.#session, id);
     return {
       id,
       name,
@@ -45,6 +47,7 @@ export class PlanDescriptions {
       createdAt,
       ...(message !== undefined && { message }),
       ...(labels !== undefined && { labels }),
+      ...(review !== undefined && { review }),
       ...undo,
       resources,
     };

@@ -5,6 +5,7 @@ import type { SandboxState } from "../core/sandbox-states.ts";
 import type { PlanLogEntry } from "../core/values/plan-events.ts";
 import type { LandedView } from "./landing-views.ts";
 import type { WantedLabels } from "./plan-labels.ts";
+import type { ReviewState } from "./review/approval-views.ts";
 
 /** A plan as people and programs see it. The command line prints exactly these shapes with `--json`. */
 export interface PlanView {
@@ -17,6 +18,8 @@ export interface PlanView {
   /** The message of the last apply. */
   readonly message?: string;
   readonly labels?: PlanLabels;
+  /** For a plan that is not over: a review that it waits for, or the last verdict. */
+  readonly review?: ReviewState;
   /** For a plan with a landing: until when the last one can be undone, or why it can't. */
   readonly undo?: { readonly until: string } | { readonly not: string };
   readonly resources: readonly PlanResourceView[];

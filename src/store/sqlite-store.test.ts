@@ -363,5 +363,11 @@ describe("records of the store", () => {
       "ordered",
     );
     assert.deepEqual(await store.history("P"), [late, entry("P", "second"), entry("P", "second")]);
+    assert.deepEqual(await store.lastEntry("P", ["first", "x"]), { seq: 1, entry: late });
+    assert.deepEqual(await store.lastEntry("P", ["first", "second"]), {
+      seq: 4,
+      entry: entry("P", "second"),
+    });
+    assert.equal(await store.lastEntry("P", ["x"]), undefined);
   });
 });

@@ -231,6 +231,17 @@ class SqliteStore implements Store {
     );
   }
 
+  async lastEntry(planId: string, events: readonly string[]): Promise<NumberedEntry | undefined> {
+    const [found] = this.#connection.numbered<HistoryEntry>(
+      historyShape,
+      `SELECT seq, record FROM history WHERE plan_id = ?
+        AND json_extract(record, '$.event') IN (${events.map(() => "?").join(", ")})
+        ORDER BY seq DESC LIMIT 1`,
+      ...[columnText(planId), ...events],
+    );
+    return found && { seq: found[0], entry: found[1] };
+  }
+
   /**
    * A reader that has seen one entry never meets a smaller `seq` later: SQLite gives the numbers inside of a
    * write transaction, of which there is one at a time, and gives none twice, though entries go with plans.

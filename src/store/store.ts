@@ -61,6 +61,8 @@ export interface Store {
 
   intents(): Promise<readonly IntentRecord[]>;
   history(planId: string): Promise<readonly HistoryEntry[]>;
+  /** The last entry of a plan's history that tells one of these events. */
+  lastEntry(planId: string, events: readonly string[]): Promise<NumberedEntry | undefined>;
   /** The history of all plans, or of one, behind a place in it: the oldest entries first, at most `limit`. */
   historyAfter(
     seq: number,

@@ -62,6 +62,8 @@ describe("drydock mcp", () => {
 
       const asked = await client.done("plan_request_review", { plan: "fix", message: "raise prices" });
       assert.deepEqual([asked.status, asked.digest], ["waiting", diff.digest]);
+      const review = () => place.answer("plan", "show", plan.id).review;
+      assert.equal(review(), "asked");
       const refused = await client.call("plan_apply", { plan: "fix" });
       assert.ok(refused.isError);
       assert.match(refused.text, /is not approved/);
@@ -69,6 +71,7 @@ describe("drydock mcp", () => {
 
       place.done("approve", plan.id, "--digest", asked.digest);
       assert.equal((await client.done("plan_request_review", { plan: "fix" })).status, "approved");
+      assert.equal(review(), "approved");
       assert.equal((await client.done("plan_apply", { plan: "fix" })).state, "applied");
       assert.equal(place.read("app/prices.txt"), "11\n");
     });

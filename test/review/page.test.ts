@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
+import { McpClient } from "../agents/mcp-client.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
 import { NO_BROWSER, Reviewed, startBrowser } from "./browser.ts";
 import { picture } from "./picture.ts";
@@ -13,6 +14,15 @@ import { makeShowcase } from "./showcase.ts";
 function planOver(place: Workplace, files: { readonly [path: string]: string }): string {
   place.done("plan", "create", "-r", place.folder("shop", files), "--name", "work");
   return place.done("plan", "path", "work").trim();
+}
+
+/** Goes to an element as people without a mouse do. */
+async function tabTo(page: Page, wanted: Locator): Promise<void> {
+  for (let presses = 0; presses < 30; presses += 1) {
+    if (await wanted.evaluate((each) => each.matches(":focus"))) return;
+    await page.keyboard.press("Tab");
+  }
+  assert.fail("no number of tabs leads there");
 }
 
 async function violations(page: Page): Promise<readonly string[]> {
@@ -28,26 +38,59 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
   });
   after(async () => await browser.close());
 
-  it("is readable for everybody: no rule of axe is broken, light, dark and narrow", async () => {
+  it("[V6] is readable for everybody: no rule of axe is broken, light, dark and narrow", async () => {
     using place = new Workplace();
     const { plan, select } = makeShowcase(place);
-    await using reviewed = await Reviewed.start(browser, place, [plan], { colorScheme: "light" });
+    await using reviewed = await Reviewed.start(browser, place, [plan]);
     const page = await reviewed.open();
-    for (const view of ["plan", "approve", "start"] as const) {
-      await select[view](page);
-      assert.deepEqual(await violations(page), [], `${view}, light`);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const [view, show] of Object.entries(select)) {
+        await show(page);
+        assert.deepEqual(await violations(page), [], `${view}, ${colorScheme}`);
+      }
+      await page.goto(`${reviewed.origin}/#/plan/${plan}`);
     }
-    await page.goBack();
-    await page.emulateMedia({ colorScheme: "dark" });
     await select.plan(page);
-    assert.deepEqual(await violations(page), [], "dark");
     await page.setViewportSize({ width: 390, height: 780 });
     assert.deepEqual(await violations(page), [], "narrow");
     assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0);
     assert.deepEqual(reviewed.complaints, []);
   });
 
-  it("keeps words on files and folders and comments on lines with the plan, in two windows and for the agent", async () => {
+  it("[V6] leads by keys alone from the list of plans to one that has landed, in the dark", async () => {
+    using place = new Workplace();
+    writeFileSync(join(planOver(place, { "a.txt": "one\n" }), "a.txt"), "two\n");
+    await using agent = await McpClient.start(place);
+    await agent.done("plan_request_review", { plan: "work" });
+    await using reviewed = await Reviewed.start(browser, place, [], { colorScheme: "dark" });
+    const page = await reviewed.open();
+    const link = (section: string) => page.getByRole("region", { name: section }).getByRole("link");
+    await link("Waiting for review").waitFor();
+    await tabTo(page, link("Waiting for review"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("treeitem", { name: /a\.txt/, selected: true }).waitFor();
+    await page.keyboard.press("a");
+    await page.getByRole("treeitem", { name: /a\.txt.*approved/ }).waitFor();
+    await page.keyboard.press("c");
+    await page.getByRole("dialog").getByRole("textbox").waitFor();
+    await page.keyboard.type("Good.");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Good.").waitFor();
+    await page.keyboard.press("2");
+    await page.getByRole("list", { name: "What happened" }).getByText("commented").waitFor();
+    await page.keyboard.press("L");
+    await tabTo(page, page.getByRole("dialog").getByRole("button", { name: "Land it" }));
+    await page.keyboard.press("Enter");
+    await page.getByText("It has landed.").waitFor();
+    assert.equal(place.read("shop/a.txt"), "two\n");
+    await page.keyboard.press("g");
+    await link("Landed").waitFor();
+    assert.equal(await link("Waiting for review").count(), 0);
+    assert.deepEqual(reviewed.complaints, []);
+  });
+
+  it("[V3] keeps words on files and comments on lines with the plan: after a crash, in two windows, for the agent", async () => {
     using place = new Workplace();
     const at = planOver(place, { "a.txt": "one\ntwo\n", "b.txt": "b\n" });
     writeFileSync(join(at, "a.txt"), "one\nTWO\n");
@@ -83,29 +126,53 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     await page.reload();
     await page.getByRole("treeitem", { name: /a\.txt.*approved/ }).waitFor();
     await page.locator(".diff").getByText("Why in capitals?").waitFor();
+    assert.deepEqual(reviewed.complaints, []);
+    reviewed.running.signal("SIGKILL");
+    await reviewed.ended;
+    await page.locator(".offline").getByText("The server does not answer").waitFor();
+    await using again = await Reviewed.start(browser, place, ["work"]);
+    const anew = await again.open();
+    const beside = await again.context.newPage();
+    await beside.goto(again.origin);
+    for (const window of [anew, beside]) {
+      await window.getByRole("treeitem", { name: /a\.txt.*approved/ }).waitFor();
+      await window.getByRole("treeitem", { name: /b\.txt.*rejected/ }).waitFor();
+      await window.locator(".diff").getByText("Why in capitals?").waitFor();
+    }
+    await using agent = await McpClient.start(place);
+    const heard = async () => await agent.done("plan_request_review", { plan: "work" });
+    const [{ path, line, text }] = (await heard()).comments;
+    assert.deepEqual([path, line, text], ["a.txt", 2, "Why in capitals?"]);
     writeFileSync(join(at, "a.txt"), "one\nThree\n");
     place.done("plan", "diff", "work");
-    await page.getByText("The changes have moved").waitFor();
+    await anew.getByText("The changes have moved").waitFor();
     assert.equal(
-      await page.getByRole("treeitem", { name: /a\.txt.*approved/ }).count(),
+      await anew.getByRole("treeitem", { name: /a\.txt.*approved/ }).count(),
       0,
       "its word is void",
     );
-    await page.getByText("Why in capitals?").waitFor();
-    await page.keyboard.press("a");
-    await page.getByRole("treeitem", { name: /a\.txt.*approved/ }).waitFor();
-    await page.keyboard.press("L");
-    await page.getByRole("dialog").getByRole("button", { name: "Land it" }).click();
-    await page.getByText("It has landed.").waitFor();
+    await anew.getByText("Why in capitals?").waitFor();
+    await anew.keyboard.press("a");
+    await anew.getByRole("treeitem", { name: /a\.txt.*approved/ }).waitFor();
+    await anew.keyboard.press("L");
+    await anew.getByRole("dialog").getByRole("button", { name: "Land it" }).click();
+    await anew.getByText("It has landed.").waitFor();
     assert.deepEqual(place.tree("shop"), { "a.txt": "one\nThree\n", "b.txt": "b\n" });
-    await page.getByRole("treeitem", { name: /b\.txt.*rejected/ }).waitFor();
-    assert.deepEqual(reviewed.complaints, []);
-    await page.keyboard.press("R");
-    await page.getByRole("textbox").fill("See the comments.");
-    await page.keyboard.press("Control+Enter");
-    const { stdout, status } = await reviewed.ended;
+    await anew.getByRole("treeitem", { name: /b\.txt.*rejected/ }).waitFor();
+    assert.deepEqual(again.complaints, []);
+    await anew.keyboard.press("R");
+    await anew.getByRole("textbox").fill("See the comments.");
+    await anew.keyboard.press("Control+Enter");
+    const { stdout, status } = await again.ended;
     assert.equal(status, 1);
     assert.equal(stdout, "Changes asked for work:\nSee the comments.\nshop/a.txt:2: Why in capitals?\n");
+    assert.equal((await heard()).changesAsked.message, "See the comments.");
+    const { entries } = place.answer("plan", "log", "work");
+    const said = entries.filter(({ details }: { details: { via?: string } }) => details.via === "page");
+    assert.deepEqual(
+      said.map(({ event }: { event: string }) => event).filter((event: string) => event !== "looked"),
+      ["voted", "voted", "commented", "voted", "changes asked"],
+    );
   });
 
   it("[V4] takes a word on each hunk, by keys and by mouse, keeps it, and lands exactly the approved hunks", async () => {
@@ -204,15 +271,21 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     assert.deepEqual(reviewed.complaints, []);
   });
 
-  it("shows what a check wrote, in the activity of the plan", async () => {
+  it("shows what a check wrote in the activity of the plan, and says of commands that this is not kept", async () => {
     using place = new Workplace();
     writeFileSync(join(planOver(place, { "a.txt": "one\n" }), "a.txt"), "two\n");
+    place.done("plan", "exec", "work", "--", "true");
     place.drydock(["plan", "apply", "work", "--check", "echo hello-output; false"]);
     await using reviewed = await Reviewed.start(browser, place, ["work"]);
     const page = await reviewed.open();
     await page.getByRole("treeitem", { name: /a\.txt/ }).waitFor();
     await page.keyboard.press("2");
     await page.getByRole("region", { name: "Output" }).getByText("hello-output", { exact: true }).waitFor();
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: "executed" })
+      .getByText("its output is not kept")
+      .waitFor();
     assert.deepEqual(reviewed.complaints, []);
   });
 });

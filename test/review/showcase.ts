@@ -90,21 +90,35 @@ export function makeShowcase(place: Workplace) {
       await page.getByRole("treeitem", { name: /shop\.db\/items/ }).click();
       await page.getByRole("cell", { name: "rooibos" }).waitFor();
     },
-    keys: async (page: Page) => await page.keyboard.press("?"),
-    approve: async (page: Page) => {
-      await page.keyboard.press("Escape");
-      await page.keyboard.press("A");
-    },
+    keys: async (page: Page) => await ask(page, "?"),
+    approve: async (page: Page) => await ask(page, "A"),
+    changes: async (page: Page) => await ask(page, "R"),
     activity: async (page: Page) => {
-      await page.keyboard.press("Escape");
+      await withoutDialog(page);
       await page.keyboard.press("2");
+      await page.getByRole("list", { name: "What happened" }).waitFor();
     },
-    checkpoints: async (page: Page) => await page.keyboard.press("3"),
+    checkpoints: async (page: Page) => {
+      await page.keyboard.press("3");
+      await page.getByRole("list", { name: "Checkpoints" }).waitFor();
+    },
     start: async (page: Page) => {
-      await page.keyboard.press("Escape");
+      await withoutDialog(page);
       await page.keyboard.press("g");
       await page.getByRole("heading", { name: "Plans" }).waitFor();
     },
   };
   return { plan: id as string, select };
+}
+
+async function withoutDialog(page: Page): Promise<void> {
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+}
+
+/** Opens a dialog by its key. */
+async function ask(page: Page, key: string): Promise<void> {
+  await withoutDialog(page);
+  await page.keyboard.press(key);
+  await page.getByRole("dialog").waitFor();
 }

@@ -21,6 +21,10 @@ export interface Approval {
   readonly at: string;
 }
 
+/** A review that a person is asked for, or the last verdict of one. */
+export const REVIEW_STATES = ["asked", "approved", "changes asked"] as const;
+export type ReviewState = (typeof REVIEW_STATES)[number];
+
 export interface ReviewRequestOptions {
   /** What the work is, for the person who reviews it. */
   readonly message?: string;

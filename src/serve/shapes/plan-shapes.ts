@@ -3,6 +3,7 @@ import { CHANGE_KINDS, CHANGE_OPERATIONS } from "../../core/change.ts";
 import { PLAN_STATES } from "../../core/plan.ts";
 import { ENTRY_KINDS } from "../../core/resource/entry.ts";
 import { SANDBOX_STATES } from "../../core/sandbox-states.ts";
+import { REVIEW_STATES } from "../../plans/review/approval-views.ts";
 
 /** The documents of plans, as `--json` prints them. */
 
@@ -38,6 +39,7 @@ export const planShape = z
     createdAt: z.string(),
     message: z.string().optional(),
     labels: z.record(z.string(), z.string()).optional(),
+    review: z.enum(REVIEW_STATES).optional(),
     undo: z.union([z.strictObject({ until: z.string() }), z.strictObject({ not: z.string() })]).optional(),
     resources: z.array(planResource),
     left: z.array(remaining).optional(),

@@ -31,6 +31,8 @@ describe("plans for people", () => {
       "01JCRD0000000000000000000A  fix            open                2025-11-15T20:53:11.000Z  app",
       "01JCRD0000000000000000000A  a longer name  applied, read-only  2025-11-15T20:53:11.000Z",
     ]);
+    const waiting = planListLines([{ ...plan, review: "asked" }], NO_STYLES);
+    assert.match(waiting[1] ?? "", /open, waiting for review/);
     assert.deepEqual(planListLines([], NO_STYLES), [
       "There are no plans. Make one with 'drydock plan create'.",
     ]);

@@ -108,6 +108,7 @@ function labelsText({ labels = {} }: PlanView): string {
     .join(", ");
 }
 
-function stateOf({ state, readOnly }: PlanView): string {
-  return readOnly ? `${state}, read-only` : state;
+function stateOf({ state, readOnly, review }: PlanView): string {
+  const more = [...(readOnly ? ["read-only"] : []), ...(review === "asked" ? ["waiting for review"] : [])];
+  return [state, ...more].join(", ");
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 import { Stage } from "../run/stage.ts";
@@ -79,12 +79,8 @@ class Victim implements Disposable {
     this.#process.kill("SIGKILL");
     // A group goes when nothing is left in it, which may take a moment.
     for (const group of this.#groups) {
-      spawnSync("sh", [
-        "-c",
-        'for i in $(seq 100); do [ -s "$0/cgroup.procs" ] && grep -q . "$0/cgroup.procs" && sleep 0.02; done',
-        group,
-      ]);
-      rmdirSync(group);
+      spawnSync("sh", ["-c", 'for i in $(seq 250); do rmdir "$0" 2>&- && exit; sleep 0.02; done', group]);
+      assert.equal(existsSync(group), false, "something is left in the group");
     }
     for (const point of this.#mounts) unmount(point);
   }

@@ -18,6 +18,9 @@ interface Bindings {
 
 export type App = Hono<{ Bindings: Bindings }>;
 
+/** An answer that is a stream has a dozen, most of them Node's own; above ten, Node warns of a leak. */
+const MOST_LISTENERS = 20;
+
 /** The requests under way. */
 export class Requests {
   readonly #answers = new Set<ServerResponse>();
@@ -25,6 +28,7 @@ export class Requests {
   /** Counts a request until its answer is sent, or its client gone. */
   add(outgoing: ServerResponse): void {
     this.#answers.add(outgoing);
+    outgoing.setMaxListeners(MOST_LISTENERS);
     outgoing.once("close", () => this.#answers.delete(outgoing));
   }
 

@@ -1,7 +1,7 @@
 import { closeSync, read, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { messageOf } from "../../core/errors/errors.ts";
-import { unlessFailed } from "../calls/errno.ts";
+import { failedWith, unlessFailed } from "../calls/errno.ts";
 import { bindAll, calls, check, cString, lazyCalls, waitForChild } from "../calls/native.ts";
 import { launchCalls } from "../launch/calls.ts";
 import { FORKING_FLAGS, forkWithHeap, leaveCopy } from "../launch/forked-process.ts";
@@ -114,8 +114,10 @@ export class ForkedLauncher implements LauncherChild {
     return new Promise((resolve, reject) => {
       const next = (): void => {
         read(this.#control, bytes, 0, CHUNK_BYTES, null, (error, length) => {
-          if (error !== null) reject(error);
-          else if (length === 0) resolve(this.#ends());
+          // A launcher that ends before it has read all that we sent resets the connection.
+          const hasEnded = error === null ? length === 0 : failedWith(error, "ECONNRESET");
+          if (hasEnded) resolve(this.#ends());
+          else if (error !== null) reject(error);
           else {
             hear(this.#withoutPid(bytes.toString("utf8", 0, length)));
             next();

@@ -155,9 +155,11 @@ describe("contents on the page of a review", { skip: NO_BROWSER }, () => {
     assert.equal(await page.evaluate("document.activeElement?.type"), "range");
     await page.keyboard.press("ArrowLeft");
     await page.getByText("49% after").waitFor();
-    const look = async () =>
-      await page.evaluate(`(({ clipPath, opacity }) => [clipPath, opacity])(
+    const look = async () => {
+      await page.getByAltText("after the change").waitFor();
+      return await page.evaluate(`(({ clipPath, opacity }) => [clipPath, opacity])(
         getComputedStyle(document.querySelector("img[alt='after the change']")))`);
+    };
     assert.deepEqual(await look(), ["inset(0px 51% 0px 0px)", "1"]);
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Enter");

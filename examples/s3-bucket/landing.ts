@@ -120,7 +120,7 @@ export class Landing {
     const newer = newerThan(history, before).versions.filter((version) => version.etag === etag);
     const [ours, next] = history.versions;
     if (history.isDeleted || newer.length !== 1 || ours === undefined || newer[0]?.id !== ours.id)
-      return { path, why: "somebody else changed it since" };
+      return { path, why: "another writer changed it since" };
     if (isThere(before) && !history.versions.some(({ id }) => id === before.version))
       return { path, why: "the version from before is gone" };
     const below = { version: next?.id ?? null, marker: history.markers[0] ?? null };
@@ -204,7 +204,7 @@ export class Landing {
   #namesOf(path: string, versions: readonly string[]): readonly Attention[] {
     return versions.map((version) => ({
       path,
-      message: "somebody else changed it in the last moment",
+      message: "another writer changed it in the last moment",
       keptAt: shownVersion(this.#bucket.place, path, version),
     }));
   }

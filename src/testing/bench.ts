@@ -138,7 +138,7 @@ export class Bench {
   }
 
   /** Writes one entry of the original as another writer, whatever the original is. */
-  async somebodyWrites(path: string, text: string): Promise<void> {
+  async otherWriterWrites(path: string, text: string): Promise<void> {
     await this.#original.write(path, text);
     await this.#made.settle?.();
   }
@@ -147,7 +147,7 @@ export class Bench {
   isLeftOut = (name: string): boolean =>
     OWN_NAME.test(name) || ("without" in this.#made && this.#made.without?.includes(name) === true);
 
-  /** A snapshot of the original without workspaces, which hold nobody's data. */
+  /** A snapshot of the original without workspaces, which hold no data of users. */
   async original(): Promise<TreeSnapshot> {
     return await this.#original.snapshot();
   }

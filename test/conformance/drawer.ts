@@ -120,7 +120,7 @@ export class DrawerStrategy implements TwoPhaseSandboxStrategy {
     const now = this.load(originalOf(ref));
     const conflicts = Object.entries(steps).filter(([path, [before]]) => (now[path] ?? null) !== before);
     if (conflicts.length > 0)
-      throw new SandboxConflictError(conflicts.map(([path]) => ({ path, why: "somebody else changed it" })));
+      throw new SandboxConflictError(conflicts.map(([path]) => ({ path, why: "another writer changed it" })));
     this.context.failpoint("drawer.prepare");
     const data = {
       steps: steps as { readonly [path: string]: PlainData },

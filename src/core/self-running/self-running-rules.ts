@@ -241,7 +241,7 @@ export const SELF_RUNNING_RULES: readonly SelfRunningRule[] = [
   },
   {
     tool: "ssh, gpg",
-    why: "run programs that these name, and let in who these name",
+    why: "run programs that these name, and let in users whom these name",
     patterns: [".ssh/**", ".gnupg/*.conf"],
   },
   {

@@ -127,8 +127,8 @@ export interface ManifestEntry {
 }
 
 /**
- * Who an entry is, and what of it another writer could have changed without making it another. Its change
- * time is moved by our own renames.
+ * The identity of an entry, and what of it another writer could have changed without making it another.
+ * Our own renames move its change time.
  */
 export interface EntryIdentity extends Identity {
   readonly kind: EntryKind;

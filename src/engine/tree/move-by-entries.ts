@@ -35,7 +35,7 @@ export interface Skeleton {
   readonly root: Identity;
   /** The times of its folders, by their paths in it. */
   readonly times: { readonly [path: string]: Time };
-  /** Who the files are, and when each changed, by their paths in it: moving them moves that time. */
+  /** The identities of the files, and when each changed, by their paths in it: moving them moves that time. */
   readonly files: { readonly [path: string]: Identity & { readonly ctime: Time } };
 }
 
@@ -59,7 +59,7 @@ export function makeSkeleton(source: NamedEntry, skeleton: NamedEntry): Skeleton
 /** A folder that may have to move entry by entry, and its skeleton. */
 export interface PartedFolder {
   readonly source: NamedEntry;
-  /** Who the folder is: another one in its place does not move. */
+  /** The identity of the folder: another one in its place does not move. */
   readonly identity: Identity | undefined;
   /** Where the skeleton is. */
   readonly at: NamedEntry;

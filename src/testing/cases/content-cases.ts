@@ -135,7 +135,7 @@ export const contentCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await workIn(sandbox);
-      await bench.somebodyWrites("readme.txt", "somebody else's\n");
+      await bench.otherWriterWrites("readme.txt", "the other writer's\n");
       const theirs = await bench.original();
       await expectRefusal(
         () => sandbox.commit(),
@@ -153,7 +153,7 @@ export const contentCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await workIn(sandbox);
-      await bench.somebodyWrites("src/app.ts", "somebody else's\n");
+      await bench.otherWriterWrites("src/app.ts", "the other writer's\n");
       const landed = await sandbox.commit().then(
         () => "work\n",
         (thrown: unknown) => {
@@ -163,7 +163,7 @@ export const contentCases: readonly ConformanceCase[] = [
         },
       );
       const after = await bench.sandbox(OTHER_PLAN_ID);
-      expectEqual(await after.read("src/app.ts"), "somebody else's\n", "what the other writer wrote");
+      expectEqual(await after.read("src/app.ts"), "the other writer's\n", "what the other writer wrote");
       expectEqual(await after.read("readme.txt"), landed, "what landed");
     },
   },

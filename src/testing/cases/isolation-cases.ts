@@ -75,7 +75,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await sandbox.write("notes.txt", "mine\n");
-      await bench.somebodyWrites("src/app.ts", "somebody else's\n");
+      await bench.otherWriterWrites("src/app.ts", "the other writer's\n");
       const mine = (await sandbox.changes()).filter((change) => !change.endsWith(" notes.txt"));
       expectNone(mine, "the diff should hold nothing but notes.txt");
     },

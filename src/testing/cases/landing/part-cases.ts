@@ -147,14 +147,14 @@ export const partCases: readonly ConformanceCase[] = [
       const sandbox = await bench.sandbox();
       await writeBoth(sandbox);
       const undo = await sandbox.land(sandbox.part("t1", [PART]));
-      await bench.somebodyWrites(PART, "somebody else's\n");
+      await bench.otherWriterWrites(PART, "the other writer's\n");
       await expectRefusal(
         () => sandbox.prepare(undo),
         "an undo over another writer's change",
         "SandboxConflictError",
       );
       await sandbox.land(sandbox.part("t2", [REST]));
-      await expectLanded(bench, { part: "somebody else's\n", rest: "rest\n" }, "when the rest has landed");
+      await expectLanded(bench, { part: "the other writer's\n", rest: "rest\n" }, "when the rest has landed");
     },
   },
   {

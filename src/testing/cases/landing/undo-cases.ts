@@ -70,7 +70,7 @@ export const undoCases: readonly ConformanceCase[] = [
       const sandbox = await bench.sandbox();
       await sandbox.write("readme.txt", "work\n");
       const undo = await sandbox.land(sandbox.transaction("t1"));
-      await bench.somebodyWrites("readme.txt", "somebody else's\n");
+      await bench.otherWriterWrites("readme.txt", "the other writer's\n");
       const theirs = await bench.original();
       await expectRefusal(
         () => sandbox.prepare(undo),

@@ -44,3 +44,8 @@ export interface SandboxRecord {
 export function sandboxIdFor(planId: string, resourceId: string): string {
   return `${planId}-${resourceId}`;
 }
+
+/** The folder that holds everything of the sandbox, for the strategies that have one. */
+export function workspaceOf({ metadata: { workspace } }: SandboxRef): string | undefined {
+  return typeof workspace === "string" ? workspace : undefined;
+}

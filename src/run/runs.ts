@@ -1,6 +1,7 @@
 import { InterruptedError, PlanStateError, UnsupportedError, UsageError } from "../core/errors/errors.ts";
 import { displayPath, isAtOrBelow } from "../core/paths/byte-path.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
+import { workspaceOf } from "../core/sandbox.ts";
 import type { Limits } from "../core/values/limits.ts";
 import type { Notice } from "../core/values/notice.ts";
 import type { Session } from "../sandboxes/access/session.ts";
@@ -313,9 +314,7 @@ export class Runs {
   async #foreignWorkspaces(stateDir: string, shown: readonly ShownSandbox[]): Promise<readonly string[]> {
     const records = await this.#parts.session.store.sandboxesOutside(stateDir);
     return records
-      .flatMap(({ ref }) =>
-        typeof ref.metadata["workspace"] === "string" ? [ref.metadata["workspace"]] : [],
-      )
+      .flatMap(({ ref }) => workspaceOf(ref) ?? [])
       .filter((path) => ![stateDir, ...shown.map(({ at }) => at)].some((above) => isAtOrBelow(path, above)))
       .filter(isThere);
   }

@@ -9,6 +9,7 @@ import type { Age, OwnTouches } from "../base/own-touches.ts";
 import { type LandedRecord, readLanded } from "../manifest/landed-record.ts";
 import type { Direction } from "../manifest/manifest.ts";
 import type { SlotEntry } from "../manifest/manifest-entries.ts";
+import { preparedLanding } from "../manifest/prepared-landing.ts";
 import { Slots } from "../manifest/slots.ts";
 import {
   damagedRecord,
@@ -171,7 +172,9 @@ export class Landings {
     action: (part: LandedPart) => T | Promise<T>,
   ): Promise<T> {
     using landing = this.#open(prepared);
-    return await action(await this.#part(original, landing, needManifest(landing, digestOf(prepared))));
+    return await action(
+      await this.#part(original, landing, needManifest(landing, preparedLanding(prepared).digest)),
+    );
   }
 
   async #part(original: Folder, landing: Folder, stored: StoredManifest): Promise<LandedPart> {
@@ -186,14 +189,14 @@ export class Landings {
     using landing = this.#open(prepared);
     const landed = readLanded(landing);
     if (landed === undefined) throw damagedRecord(landing.path);
-    const manifest = () => needManifest(landing, digestOf(prepared));
+    const manifest = () => needManifest(landing, preparedLanding(prepared).digest);
     return action({ landing, manifest, age: this.#touches.sinceForAll(landed.barrier) });
   }
 
   /** Lands a prepared landing, or takes back a finished one. */
   async run(original: Folder, prepared: PreparedCommit, direction: Direction): Promise<CommitResult> {
     using landing = this.#open(prepared);
-    const manifest = needManifest(landing, digestOf(prepared));
+    const manifest = needManifest(landing, preparedLanding(prepared).digest);
     assertSameOriginal(original, manifest);
     const attention =
       direction === "backward"
@@ -212,7 +215,7 @@ export class Landings {
     using landing = this.#open(undoes);
     const landed = readLanded(landing);
     if (landed === undefined) throw damagedRecord(landing.path);
-    const manifest = needManifest(landing, digestOf(undoes));
+    const manifest = needManifest(landing, preparedLanding(undoes).digest);
     assertSameOriginal(original, manifest);
     await this.#checkUndo(original, landing, manifest, landed);
     makeBallast(landing, namesThatReturn(manifest));
@@ -221,13 +224,13 @@ export class Landings {
 
   /** Takes the preparation of an undo back. */
   rollbackUndo(undoes: PreparedCommit): void {
-    using landing = this.#workspace.openBelowIfThere(`${LANDINGS}/${landingOf(undoes)}`);
+    using landing = this.#workspace.openBelowIfThere(`${LANDINGS}/${preparedLanding(undoes).landing}`);
     if (landing !== undefined) dropBallast(landing);
   }
 
   /** Removes the undo record, except versions of other writers, of which there is no other copy. */
   discard(prepared: PreparedCommit): void {
-    this.#remove(landingOf(prepared));
+    this.#remove(preparedLanding(prepared).landing);
   }
 
   /** Ids of all landings, the latest first. */
@@ -288,9 +291,9 @@ export class Landings {
   }
 
   #open(prepared: PreparedCommit): Folder {
-    const landing = this.#workspace.openBelowIfThere(`${LANDINGS}/${landingOf(prepared)}`);
+    const landing = this.#workspace.openBelowIfThere(`${LANDINGS}/${preparedLanding(prepared).landing}`);
     if (landing === undefined)
-      throw damagedRecord(this.#workspace.label(`${LANDINGS}/${landingOf(prepared)}`));
+      throw damagedRecord(this.#workspace.label(`${LANDINGS}/${preparedLanding(prepared).landing}`));
     return landing;
   }
 
@@ -312,19 +315,6 @@ function keptAfterLoss({ path }: Folder): Attention {
 function* namesThatReturn({ entries }: StoredManifest): Generator<SlotEntry> {
   yield* entries.going("forward");
   yield* entries.renamed();
-}
-
-/** Whether the landing is of a part of the work. */
-export function isOfPart(prepared: PreparedCommit): boolean {
-  return prepared.data["part"] === true;
-}
-
-function landingOf(prepared: PreparedCommit): string {
-  return String(prepared.data["landing"]);
-}
-
-function digestOf(prepared: PreparedCommit): string {
-  return String(prepared.data["digest"]);
 }
 
 /** The ballast is removed right before the first exchange. */

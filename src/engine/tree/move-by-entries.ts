@@ -35,7 +35,7 @@ export interface Skeleton {
   readonly root: Identity;
   /** The times of its folders, by their paths in it. */
   readonly times: { readonly [path: string]: Time };
-  /** The identities of the files, and when each changed, by their paths in it: moving them moves that time. */
+  /** The identity of each file, and when it changed, by its path in it: moving them moves that time. */
   readonly files: { readonly [path: string]: Identity & { readonly ctime: Time } };
 }
 

@@ -1,4 +1,5 @@
 import { BusyError, messageOf } from "../../core/errors/errors.ts";
+import { workspaceOf } from "../../core/sandbox.ts";
 import { treeSize } from "../../engine/tree/walk.ts";
 import type { Uses } from "../../sandboxes/remains/uses.ts";
 import { Folder } from "../../system/calls/folder.ts";
@@ -77,9 +78,7 @@ export class CleanupService {
       const last = (await store.history(id)).at(-1);
       const lastUsed = last?.at ?? createdAt;
       if (this.#ageMs(lastUsed) < olderThanMs || this.#parts.uses.living(id).length > 0) continue;
-      const workspaces = (await store.sandboxesOf(id)).flatMap(({ ref }) =>
-        typeof ref.metadata["workspace"] === "string" ? [ref.metadata["workspace"]] : [],
-      );
+      const workspaces = (await store.sandboxesOf(id)).flatMap(({ ref }) => workspaceOf(ref) ?? []);
       const ofCommands = folders.placesOf(id).map(({ location }) => location);
       const bytes = [...workspaces, ...ofCommands].reduce((sum, at) => sum + (sizeOf(at) ?? 0), 0);
       idle.push({ planId: id, name, lastUsed, by: last?.actor ?? "", bytes });
@@ -136,8 +135,8 @@ export class CleanupService {
     const live = await store.liveSandboxes();
     const abandoned = new Set(leftovers.map(({ location }) => location));
     const workspaces = live
-      .map(({ ref }) => ref.metadata["workspace"])
-      .filter((path): path is string => typeof path === "string" && !abandoned.has(path));
+      .flatMap(({ ref }) => workspaceOf(ref) ?? [])
+      .filter((path) => !abandoned.has(path));
     const undo = await store.undoRecords(now().toISOString());
     const undoPlaces = await Promise.all(
       [...new Set(undo.map(({ planId }) => planId))].map((planId) => this.#undoPlaces(planId)),

@@ -1,4 +1,4 @@
-import type { SandboxRecord } from "../../core/sandbox.ts";
+import { type SandboxRecord, workspaceOf } from "../../core/sandbox.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "../../core/strategy-names.ts";
 import type { IntentRecord } from "../../store/store.ts";
 
@@ -11,8 +11,8 @@ export type KnownPlace = {
 /** All places of a sandbox that the records know. */
 export function placesOf({ ref }: SandboxRecord, intents: readonly IntentRecord[]): readonly KnownPlace[] {
   if (intents.length > 0) return intents.map(({ kind, location }) => ({ kind, location }));
-  const workspace = ref.metadata["workspace"];
-  if (typeof workspace === "string") return [{ kind: "folder", location: workspace }];
+  const workspace = workspaceOf(ref);
+  if (workspace !== undefined) return [{ kind: "folder", location: workspace }];
   // A custom strategy may record nothing; then only its name for the sandbox is known.
   const isOurs = BUILT_IN_STRATEGY_NAMES.some((name) => name === ref.strategyName);
   return isOurs ? [] : [{ kind: `sandbox of ${ref.strategyName}`, location: ref.sandboxId }];

@@ -24,7 +24,8 @@ import {
 import type { TreeState } from "../../engine/checkpoint/tree-state.ts";
 import { chosenContents, whatMayLand } from "../../engine/checks/chosen-part.ts";
 import { LandingRules } from "../../engine/checks/landing-policy.ts";
-import { isOfPart, Landings } from "../../engine/landing/landings.ts";
+import { Landings } from "../../engine/landing/landings.ts";
+import { preparedLanding } from "../../engine/manifest/prepared-landing.ts";
 import type { BasedPath } from "../../engine/merge/kept-bases.ts";
 import { dropBases, dropMerges, withBaseMoves } from "../../engine/merge/merge-record.ts";
 import {
@@ -162,7 +163,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     using folder = openPlaceOf(ref);
     using original = openOriginal(scope);
     const tree = this.tree(folder, scope);
-    const isPart = isOfPart(prepared);
+    const isPart = preparedLanding(prepared).isOfPart;
     if (tree.isFinished && !isPart) tree.markStale();
     const direction = transaction.direction === "undo" ? "backward" : "forward";
     const landings = this.landings(folder, scope);
@@ -293,7 +294,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     const scope = scopeFrom(ref);
     using folder = openPlaceOf(ref);
     const tree = this.tree(folder, scope);
-    const isLivePart = isOfPart(undoes) && isLive(tree);
+    const isLivePart = preparedLanding(undoes).isOfPart && isLive(tree);
     if (isLivePart) await this.freeze(ref, folder);
     using original = openOriginal(scope);
     const landings = this.landings(folder, scope);

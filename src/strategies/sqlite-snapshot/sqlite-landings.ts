@@ -6,6 +6,7 @@ import { BACKWARD, type Direction, FORWARD } from "../../database/sqlite/landing
 import { removeConflictingRows } from "../../database/sqlite/remove-conflicting-rows.ts";
 import { countChanges, recordChanges } from "../../database/sqlite/sqlite-changes.ts";
 import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
+import { preparedLanding } from "../../engine/manifest/prepared-landing.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { runAtOnce } from "../../engine/work/pace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -223,7 +224,7 @@ export class SqliteLandings {
   }
 
   discard(prepared: PreparedCommit): void {
-    this.#remove(String(prepared.data["landing"]));
+    this.#remove(preparedLanding(prepared).landing);
   }
 
   async #hasLanded(id: string, landing: Folder): Promise<boolean> {
@@ -273,13 +274,9 @@ export class SqliteLandings {
   }
 
   #open(prepared: PreparedCommit): Folder {
-    const landing = this.#sandbox.workspace.openBelowIfThere(
-      `${LANDINGS}/${String(prepared.data["landing"])}`,
-    );
-    if (
-      landing?.facts(CHANGES) !== undefined &&
-      fileDigest({ folder: landing, name: CHANGES }) === prepared.data["digest"]
-    )
+    const { landing: id, digest } = preparedLanding(prepared);
+    const landing = this.#sandbox.workspace.openBelowIfThere(`${LANDINGS}/${id}`);
+    if (landing?.facts(CHANGES) !== undefined && fileDigest({ folder: landing, name: CHANGES }) === digest)
       return landing;
     landing?.close();
     throw new StateError(`The record of what landed in ${this.#sandbox.location} is missing or damaged.`, {

@@ -21,6 +21,7 @@ import type { StatementResult } from "../../core/values/query.ts";
 import { rowJson } from "../../database/common/row-json.ts";
 import { type Patience, quoted, type SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
 import { saveUnlessSame } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { preparedLanding } from "../../engine/manifest/prepared-landing.ts";
 import {
   assertSameBoot,
   notRolledBack,
@@ -303,5 +304,5 @@ function linesOf(db: SqliteDatabase, sql: string): Uint8Array {
 
 /** The landing of a transaction; for an undo, the landing that it takes back. */
 function landingOf({ id, undoes }: Transaction): string {
-  return undoes === undefined ? id : String(undoes.prepared.data["landing"]);
+  return undoes === undefined ? id : preparedLanding(undoes.prepared).landing;
 }

@@ -1,5 +1,6 @@
 import { StateError } from "../../../core/errors/errors.ts";
 import type { Attention, PreparedCommit } from "../../../core/strategy.ts";
+import { preparedLanding } from "../../../engine/manifest/prepared-landing.ts";
 import { removeTree } from "../../../engine/tree/remove-tree.ts";
 import { compareTimes, type Time } from "../../../system/calls/facts.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
@@ -92,7 +93,7 @@ export class LandingFolder {
 
   /** The folder of a prepared transaction. */
   static openPrepared(workspace: Folder, prepared: PreparedCommit): LandingFolder {
-    const id = String(prepared.data["landing"]);
+    const { landing: id } = preparedLanding(prepared);
     const found = LandingFolder.openIfThere(workspace, id);
     if (found !== undefined) return found;
     throw damaged(workspace.label(`${GIT_LANDINGS}/${id}`));
@@ -141,7 +142,7 @@ export class LandingFolder {
 
   /** The record of a prepared transaction, which must be intact. */
   readPrepared(prepared: PreparedCommit): GitLanding {
-    const landing = this.read(String(prepared.data["digest"]));
+    const landing = this.read(preparedLanding(prepared).digest);
     if (landing === undefined) throw damaged(this.folder.path);
     return landing;
   }

@@ -2,6 +2,7 @@ import { SandboxConflictError } from "../../../core/errors/errors.ts";
 import { bytesFromPath } from "../../../core/paths/byte-path.ts";
 import type { Attention, PreparedCommit, Transaction } from "../../../core/strategy.ts";
 import type { Landings } from "../../../engine/landing/landings.ts";
+import { preparedLanding } from "../../../engine/manifest/prepared-landing.ts";
 import { Folder } from "../../../system/calls/folder.ts";
 import { writeWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
@@ -171,7 +172,7 @@ export class RepositoryLandings {
     using folder = LandingFolder.openIfThere(this.parts.workspace, id);
     if (folder !== undefined) releaseLocks(folder.readLocks());
     removeUnrecorded(this.parts.checkout, id);
-    using landed = LandingFolder.openIfThere(this.parts.workspace, String(undoes.data["landing"]));
+    using landed = LandingFolder.openIfThere(this.parts.workspace, preparedLanding(undoes).landing);
     const exchange = landed?.read()?.exchange;
     if (exchange !== undefined) this.#means.exchange.rollbackUndo(exchange);
     folder?.remove();
@@ -233,7 +234,7 @@ export class RepositoryLandings {
 
   /** Drops the undo record of a landing. */
   discard(prepared: PreparedCommit): void {
-    using folder = LandingFolder.openIfThere(this.parts.workspace, String(prepared.data["landing"]));
+    using folder = LandingFolder.openIfThere(this.parts.workspace, preparedLanding(prepared).landing);
     const landing = folder?.read();
     if (folder !== undefined && landing !== undefined) this.#forget(folder, landing);
     // A crash may have come between the last removal and this one.

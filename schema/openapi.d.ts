@@ -240,6 +240,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say what a command over these resources would be allowed; make no plan, run nothing */
+        post: operations["explainRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/run": {
         parameters: {
             query?: never;
@@ -268,6 +285,23 @@ export interface paths {
         put?: never;
         /** Run a command inside, and capture its output. A command that fails is a successful call */
         post: operations["runCommand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say what a command inside would be allowed, and which line or profile says so; run nothing */
+        post: operations["explainCommand"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1126,6 +1160,62 @@ export interface components {
             mode: number;
             mtime: string;
             target?: string;
+        };
+        Explanation: {
+            profiles: string[];
+            /** @description What it writes here lands, or is thrown away. */
+            resources: string[];
+            /** @description What it writes here goes with the plan. */
+            scratch: string[];
+            /** @description What it writes here stays, at once. */
+            kept: {
+                path: string;
+                from: string;
+            }[];
+            /** @description What it replaces here stays when it has ended. */
+            writtenBack: {
+                path: string;
+                from: string;
+            }[];
+            /** @description What it can't read. */
+            denied: {
+                path: string;
+                from: string;
+            }[];
+            /** @description What it can read in these. */
+            readable: {
+                path: string;
+                from: string;
+            }[];
+            /** @description Sockets of this machine that it can reach. */
+            sockets: {
+                path: string;
+                from: string;
+            }[];
+            variables: {
+                dropped: {
+                    name: string;
+                    from: string;
+                }[];
+                set: {
+                    name: string;
+                    from: string;
+                }[];
+            };
+            /** @enum {string} */
+            network: "open" | "none";
+            strict: boolean;
+            limits: {
+                processes?: number;
+                memory?: number;
+                scratch?: number;
+                time?: number;
+            };
+            /** @description Lines of a project that ask for more than the user's config allows. */
+            refused: {
+                path: string;
+                from: string;
+            }[];
         };
         Run: {
             planId: string;
@@ -2455,6 +2545,57 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    explainRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    resources: {
+                        /** @description A path or a URL, or the name of a resource in the config. */
+                        location: string;
+                        /** @description Default: the last name of the location. */
+                        name?: string;
+                        /** @description Default: detected. */
+                        type?: string;
+                        /** @description Default: the strongest that works here. */
+                        strategy?: string;
+                        from?: string;
+                    }[];
+                    /** @description The program and its arguments. */
+                    command?: string[];
+                    /** @description Whether it may use the network. Default: yes. */
+                    network?: boolean;
+                    strict?: boolean;
+                    /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
+                    /** @description Processes, bytes of memory and of scratch, milliseconds. */
+                    limits?: {
+                        processes?: number;
+                        memory?: number;
+                        scratch?: number;
+                        time?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     run: {
         parameters: {
             query?: never;
@@ -2490,11 +2631,13 @@ export interface operations {
                     environment?: {
                         [key: string]: string;
                     };
+                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
+                    unconfined?: boolean;
                     /** @description Whether it may use the network. Default: yes. */
                     network?: boolean;
                     strict?: boolean;
-                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
-                    unconfined?: boolean;
+                    /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;
@@ -2554,11 +2697,13 @@ export interface operations {
                     environment?: {
                         [key: string]: string;
                     };
+                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
+                    unconfined?: boolean;
                     /** @description Whether it may use the network. Default: yes. */
                     network?: boolean;
                     strict?: boolean;
-                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
-                    unconfined?: boolean;
+                    /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;
@@ -2587,6 +2732,49 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    explainCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The program and its arguments. */
+                    command?: string[];
+                    /** @description Whether it may use the network. Default: yes. */
+                    network?: boolean;
+                    strict?: boolean;
+                    /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
+                    /** @description Processes, bytes of memory and of scratch, milliseconds. */
+                    limits?: {
+                        processes?: number;
+                        memory?: number;
+                        scratch?: number;
+                        time?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     streamCommand: {
         parameters: {
             query?: never;
@@ -2607,11 +2795,13 @@ export interface operations {
                     environment?: {
                         [key: string]: string;
                     };
+                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
+                    unconfined?: boolean;
                     /** @description Whether it may use the network. Default: yes. */
                     network?: boolean;
                     strict?: boolean;
-                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
-                    unconfined?: boolean;
+                    /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;

@@ -213,6 +213,13 @@ export type {
 } from "./plans/updates/update-views.ts";
 export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/capture.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
+export type {
+  ExplainedLine,
+  ExplainedVariable,
+  ExplainRequest,
+  ExplainRunRequest,
+  RunExplanation,
+} from "./run/policy/explain.ts";
 export type { RunApplyOptions, RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
 export type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
 export type { KnownPlace } from "./sandboxes/remains/known-places.ts";

@@ -18,6 +18,8 @@ import { loadedLate } from "./engine/work/lazy-value.ts";
 import { keepHouse } from "./housekeeping.ts";
 import { Plans } from "./plans/plans.ts";
 import type { PlanChecks } from "./plans/review/plan-inspection.ts";
+import type { Located } from "./run/exec.ts";
+import type { ExplainRequest } from "./run/policy/explain.ts";
 import { Claims } from "./sandboxes/access/claims.ts";
 import { Operations } from "./sandboxes/access/operations.ts";
 import { PlanAccess } from "./sandboxes/access/plan-access.ts";
@@ -97,9 +99,11 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       run: async (request) =>
         (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
       explain: async (request) => {
-        const { explain } = await import("./run/policy/explain.ts");
-        return explain(await parts.policies(), { environment, limits: settings.sandbox.limits }, request);
+        const resources = await (await parts.creation()).resources(request.resources);
+        return await parts.explain({ resources }, request);
       },
+      explainExec: async (plan, request) =>
+        await parts.explain(await parts.session.plans.find(plan), request),
       recovery,
       recover: async () => await parts.recovery.run(),
       settle: async (plan, how) => await parts.recovery.settle(plan, how),
@@ -273,6 +277,11 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const layers = [...own, ...settings.run];
     return new CommandPolicies({ layers, environment, stateDir: session.stateDir, userConfig });
   };
+  const explain = async (plan: Located, request: ExplainRequest) => {
+    const { explain } = await import("./run/policy/explain.ts");
+    const facts = { environment, limits: settings.sandbox.limits };
+    return explain(await policies(), facts, plan, request);
+  };
   const runs = async () => {
     const { Runs } = await import("./run/runs.ts");
     const { saveBefore } = loadedLate(planCheckpoints, ["saveBefore"]);
@@ -331,5 +340,5 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
 
   const checkRun = async () =>
     (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
-  return { session, registry, register, types, chooser, ...services, runs, policies, checkRun };
+  return { session, registry, register, types, chooser, creation, ...services, runs, explain, checkRun };
 }

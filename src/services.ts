@@ -17,7 +17,7 @@ import type { PlanScratch } from "./plans/scratch/plan-scratch.ts";
 import type { PlanUpdates } from "./plans/updates/plan-updates.ts";
 import type { CaptureRequest, CaptureResult } from "./run/capture.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
-import type { ExplainRequest, RunExplanation } from "./run/policy/explain.ts";
+import type { ExplainRequest, ExplainRunRequest, RunExplanation } from "./run/policy/explain.ts";
 import type { RunOutcome, RunRequest } from "./run/run-once.ts";
 import type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
 import type { Operations } from "./sandboxes/access/operations.ts";
@@ -95,7 +95,9 @@ export interface Services {
   /** Makes a plan for one command, runs the command inside, and lands, keeps or throws away its changes. */
   run(request: RunRequest): Promise<RunOutcome>;
   /** What a command would be allowed, and what says so. Runs nothing. */
-  explain(request: ExplainRequest): Promise<RunExplanation>;
+  explain(request: ExplainRunRequest): Promise<RunExplanation>;
+  /** The same for a command inside a plan. */
+  explainExec(plan: string | undefined, request: ExplainRequest): Promise<RunExplanation>;
   /** What opening settled of the work of dead processes. */
   readonly recovery: RecoveryReport;
   /** Settles what dead processes left unfinished. */

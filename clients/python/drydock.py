@@ -94,6 +94,22 @@ class Ran(Captured, total=False):
     scratch: dict[str, JSON]
 
 
+class Explanation(TypedDict, total=False):
+    profiles: list[str]
+    resources: list[str]
+    scratch: list[str]
+    kept: list[dict[str, str]]
+    writtenBack: list[dict[str, str]]
+    denied: list[dict[str, str]]
+    readable: list[dict[str, str]]
+    sockets: list[dict[str, str]]
+    variables: dict[str, list[dict[str, str]]]
+    network: Literal["open", "none"]
+    strict: bool
+    limits: dict[str, int]
+    refused: list[dict[str, str]]
+
+
 class Applied(TypedDict, total=False):
     planId: str
     state: str
@@ -223,6 +239,16 @@ class Client:
         )
         body = {"plan": plan, "command": [*command], "changes": changes, **options}
         return self._json("POST", "/run", body=body, on_progress=on_progress)
+
+    def explain(
+        self,
+        resources: Iterable[str | Mapping[str, str]],
+        command: Sequence[str] | None = None,
+        **options: JSON,
+    ) -> Explanation:
+        """What a command of `run` would be allowed, and what says so. Makes no plan, and runs nothing."""
+        body = {"resources": [_resource(each) for each in resources], "command": command, **options}
+        return self._json("POST", "/explain", body=body)
 
     def open(self, plan: str) -> Plan:
         """The plan with this id, beginning of an id, or name."""
@@ -476,13 +502,21 @@ class Plan:
     def run(self, command: Sequence[str], *, input: str | None = None, **options: JSON) -> Captured:
         """Runs a command inside and captures its output. A command that fails is no error.
 
-        Options are those of the API: cwd, environment, network, strict, limits, checkpoint, maxOutputBytes.
+        Options are those of the API: cwd, environment, network, strict, unconfined, profiles, limits, checkpoint,
+        maxOutputBytes.
         """
         return self._post("/exec", {"command": [*command], "input": input, **options})
 
     def stream(self, command: Sequence[str], **options: JSON) -> Command:
         """Runs a command inside, and gives its output as it comes; see `Command`."""
         return Command(self._client, self._at("/exec-stream"), {"command": [*command], **options})
+
+    def explain(self, command: Sequence[str] | None = None, **options: JSON) -> Explanation:
+        """What a command inside would be allowed, and what says so. Runs nothing.
+
+        Options are network, strict, profiles and limits.
+        """
+        return self._post("/explain", {"command": command, **options})
 
     # Changes
 
@@ -576,9 +610,15 @@ class Plan:
     def undo(self, *, on_progress: OnProgress | None = None) -> Applied:
         return self._post("/undo", {}, on_progress)
 
-    def rollback(self, *, on_progress: OnProgress | None = None) -> PlanInfo:
-        """Throws the work away; the plan stays open."""
-        return self._post("/rollback", {}, on_progress)
+    def rollback(
+        self,
+        *,
+        only: Sequence[str] | None = None,
+        rejected: bool | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> PlanInfo:
+        """Throws the work away, or these paths of it, or what votes reject; the plan stays open."""
+        return self._post("/rollback", {"only": only, "rejected": rejected}, on_progress)
 
     def cancel(self, *, on_progress: OnProgress | None = None) -> PlanInfo:
         """Throws the work away and closes the plan."""

@@ -40,14 +40,10 @@ const profileNames = list(oneOf(...PROFILE_NAMES));
 const profiles: Reader<NonNullable<ExecRequest["profiles"]>> = (value, at) =>
   value === "automatic" ? value : profileNames(value, at);
 
-const commandFields = {
-  command: list(path),
-  cwd: optional(path),
-  environment: optional(record(path)),
-  signal: optional(signal),
+/** What decides about what a command is allowed. */
+const allowedFields = {
   network: optional(truth),
   strict: optional(truth),
-  unconfined: optional(truth),
   limits: optional(
     fields<Limits>({
       processes: optional(amount),
@@ -57,6 +53,17 @@ const commandFields = {
     }),
   ),
   profiles: optional(profiles),
+};
+
+export const explainFields = { ...allowedFields, command: optional(list(path)) };
+
+const commandFields = {
+  ...allowedFields,
+  command: list(path),
+  cwd: optional(path),
+  environment: optional(record(path)),
+  signal: optional(signal),
+  unconfined: optional(truth),
   checkpoint: optional(truth),
   onStart: optional(callback<NonNullable<ExecRequest["onStart"]>>()),
 };

@@ -15,6 +15,7 @@ import type {
   IdlePlan,
   PurgeResult,
 } from "../plans/plan-views.ts";
+import type { ExplainRunRequest, RunExplanation } from "../run/policy/explain.ts";
 import type { RunOutcome, RunRequest } from "../run/run-once.ts";
 import type { CheckRequest } from "../testing/check.ts";
 import type { ConformanceReport } from "../testing/run-conformance.ts";
@@ -67,6 +68,8 @@ export interface Drydock extends AsyncDisposable {
   readonly plans: Plans;
   /** Makes a plan for one command, runs the command inside, and lands, keeps or throws away its changes. */
   run(request: RunRequest): Promise<RunOutcome>;
+  /** What a command of `run` would be allowed, and which line or profile says so. Runs nothing. */
+  explain(request: ExplainRunRequest): Promise<RunExplanation>;
 
   /**
    * What happens to plans, whichever process does it: from the beginning or behind a cursor, in order, each

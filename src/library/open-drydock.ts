@@ -35,6 +35,7 @@ export async function openDrydock(options?: DrydockOptions): Promise<Drydock> {
       await callsOf(services, {})("run", request, (rest) =>
         services.run({ ...rest, signal: services.operations.signal }),
       ),
+    explain: async (request) => await services.explain(request),
     events: async function* (wanted) {
       yield* await services.events(wanted);
     },

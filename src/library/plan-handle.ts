@@ -24,6 +24,7 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
       await call("run", request, (rest) => services.capture(id, { ...rest, signal: operations.signal })),
     spawn: async (request) =>
       await call("spawn", request, (rest) => services.spawn(id, { ...rest, signal: operations.signal })),
+    explain: async (request = {}) => await services.explainExec(id, request),
     diff: async (options) => await call("diff", options, (rest) => plans.diff(id, rest)),
     patch: (options = {}) =>
       operations.each({ operation: "patch", planId: id, ...options }, () => plans.patch(id, options)),

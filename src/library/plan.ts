@@ -52,6 +52,7 @@ import type {
 } from "../plans/updates/update-views.ts";
 import type { CaptureRequest, CaptureResult } from "../run/capture.ts";
 import type { ExecRequest, ExecResult } from "../run/exec.ts";
+import type { ExplainRequest, RunExplanation } from "../run/policy/explain.ts";
 import type { SpawnedCommand, SpawnRequest } from "../run/spawn.ts";
 import type { SweepReport } from "../sandboxes/sweep-report.ts";
 import type { CallOptions } from "./call-options.ts";
@@ -112,6 +113,8 @@ export interface Plan extends ResourceHandle {
   run(request: CaptureRequest): Promise<CaptureResult>;
   /** Starts a command inside, and hands out its streams: pipes, or a terminal of its own. */
   spawn(request: SpawnRequest): Promise<SpawnedCommand>;
+  /** What a command inside would be allowed, and which line or profile says so. Runs nothing. */
+  explain(request?: ExplainRequest): Promise<RunExplanation>;
 
   /**
    * The changes that would land. The digest covers all of them, even where `paths` narrows the list. `allow`

@@ -33,11 +33,19 @@ import type { ApproveOptions, ReviewRequestOptions } from "../plans/review/appro
 import type { ResolveOptions, RollbackOptions } from "../plans/updates/update-views.ts";
 import type { CaptureRequest } from "../run/capture.ts";
 import type { ExecRequest } from "../run/exec.ts";
+import type { ExplainRequest, ExplainRunRequest } from "../run/policy/explain.ts";
 import type { RunApplyOptions, RunDecision, RunRequest } from "../run/run-once.ts";
 import type { SpawnRequest } from "../run/spawn.ts";
 import type { CheckRequest } from "../testing/check.ts";
 import type { CallOptions } from "./call-options.ts";
-import { callFields, callOptions, captureFields, execFields, spawnFields } from "./command-arguments.ts";
+import {
+  callFields,
+  callOptions,
+  captureFields,
+  execFields,
+  explainFields,
+  spawnFields,
+} from "./command-arguments.ts";
 import { diffFields, diffPageOptions } from "./diff-arguments.ts";
 import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
@@ -138,6 +146,7 @@ const planMethods: CheckedMethods<Plan> = {
   exec: [["request", fields<ExecRequest>(execFields)]],
   run: [["request", fields<CaptureRequest>(captureFields)]],
   spawn: [["request", fields<SpawnRequest>(spawnFields)]],
+  explain: [["request", optional(fields<ExplainRequest>(explainFields))]],
   diff: [
     ["options", optional(fields<DiffOptions & CallOptions>({ ...diffFields, ...callFields, onChange }))],
   ],
@@ -324,6 +333,7 @@ const drydockMethods: CheckedMethods<Drydock> = {
       }),
     ],
   ],
+  explain: [["request", fields<ExplainRunRequest>({ ...explainFields, resources: createFields.resources })]],
   events: [["options", optional(fields<EventsOptions>({ ...eventsFields, plan: optional(text) }))]],
   recover: [],
   doctor: [],

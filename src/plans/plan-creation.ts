@@ -6,8 +6,9 @@ import { newId } from "../system/state/new-id.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
 import { makeSandboxes } from "./making/new-sandboxes.ts";
 import { assertLabels } from "./plan-labels.ts";
-import type { CreatePlanOptions, PlanView } from "./plan-views.ts";
+import type { CreatePlanOptions, PlanView, ResourceRequest } from "./plan-views.ts";
 import type { StrategyChooser } from "./resources/choose-strategy.ts";
+import type { ContainedResource } from "./resources/containment.ts";
 import { assertName, passwordsOf, type ResourceResolver } from "./resources/resources.ts";
 import { assertNotInPlace, restrictionOf } from "./resources/restrictions.ts";
 
@@ -65,15 +66,21 @@ export class PlanCreation {
     });
   }
 
+  /** The resources that a plan over these would have. Makes nothing. */
+  async resources(requests: readonly ResourceRequest[]): Promise<readonly ContainedResource[]> {
+    const { resolver, chooser } = this.#parts;
+    return await resolver.resolveAll(
+      requests,
+      async ({ resource, wanted }) => (await chooser.choose(resource, wanted)).strategy,
+    );
+  }
+
   async #newPlan(
     options: CreatePlanOptions,
   ): Promise<{ readonly plan: PlanRecord; readonly passwords: Secrets }> {
     const { session, resolver, chooser } = this.#parts;
     const id = newId();
-    const resolved = await resolver.resolveAll(
-      options.resources,
-      async ({ resource, wanted }) => (await chooser.choose(resource, wanted)).strategy,
-    );
+    const resolved = await this.resources(options.resources);
     const resources = await chooser.chooseAll(resolved, (resource) =>
       restrictionOf(resolver.typeOf(resource)),
     );

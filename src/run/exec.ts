@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import { UsageError } from "../core/errors/errors.ts";
 import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
-import type { PlanRecord } from "../core/plan.ts";
+import type { PlanRecord, PlanResource } from "../core/plan.ts";
 import type { LimitName, Limits } from "../core/values/limits.ts";
 import type { ProfileName } from "../core/values/run-policy.ts";
 import type { OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
@@ -95,11 +95,12 @@ export function assertCommand([program]: readonly string[]): void {
   throw new UsageError("There is no command to run.", { hint: "Give a program, and its arguments." });
 }
 
+/** A plan, or what it would be made over. */
+export type Located = { readonly resources: readonly Pick<PlanResource, "resource">[] };
+
 /** The locations of resources that are paths. */
-export function pathsOf(plan: PlanRecord): readonly string[] {
-  return plan.resources
-    .map(({ resource }) => resource.location)
-    .filter((location) => location.startsWith("/"));
+export function pathsOf({ resources }: Located): readonly string[] {
+  return resources.map(({ resource }) => resource.location).filter((location) => location.startsWith("/"));
 }
 
 /** Where a command starts: in the current folder, if that is in the plan, else in the plan's first folder. */

@@ -9,6 +9,25 @@ import { program, type Workplace } from "../end-to-end/workplace.ts";
 export const CLIENTS = ["v1", "v2 in the era of 2025", "v2 in the era of 2026"] as const;
 export type ClientKind = (typeof CLIENTS)[number];
 
+/** The tools of the server, in their order. */
+export const TOOLS = [
+  "plan_create",
+  "plan_add",
+  "plan_list",
+  "plan_show",
+  "plan_exec",
+  "plan_read",
+  "plan_write",
+  "plan_sql",
+  "plan_diff",
+  "plan_checkpoint",
+  "plan_restore",
+  "plan_update",
+  "plan_resolve",
+  "plan_request_review",
+  "plan_apply",
+];
+
 /** What a tool answered. */
 export interface Answer {
   readonly isError: boolean;

@@ -6,25 +6,7 @@ import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { Workplace } from "../end-to-end/workplace.ts";
 import { IS_LONG } from "../support/long-form.ts";
-import { CLIENTS, McpClient } from "./mcp-client.ts";
-
-const TOOLS = [
-  "plan_create",
-  "plan_add",
-  "plan_list",
-  "plan_show",
-  "plan_exec",
-  "plan_read",
-  "plan_write",
-  "plan_sql",
-  "plan_diff",
-  "plan_checkpoint",
-  "plan_restore",
-  "plan_update",
-  "plan_resolve",
-  "plan_request_review",
-  "plan_apply",
-];
+import { CLIENTS, McpClient, TOOLS } from "./mcp-client.ts";
 
 /** A folder, and a client that works on it. */
 async function serving(place: Workplace, ...args: readonly string[]): Promise<McpClient> {

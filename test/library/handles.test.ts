@@ -237,10 +237,19 @@ describe("A plan of one resource", () => {
     await plan.cancel();
   });
 
-  it("runs a command inside", async () => {
+  it("explains what a command would be allowed, and runs one inside", async () => {
     using scene = new Scene();
     await using drydock = await scene.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "app" }] });
+    const resources = [{ location: "app" }];
+    const agent = { command: ["claude"], profiles: "automatic", strict: true } as const;
+    const before = await drydock.explain({ resources, ...agent });
+    assert.deepEqual([before.profiles, before.resources], [["claude"], [scene.at("app")]]);
+    await assert.rejects(drydock.explain({ resources: [{ location: "nowhere" }] }), {
+      code: "NO_SUCH_RESOURCE",
+    });
+    const plan = await drydock.plans.create({ resources });
+    assert.deepEqual(await plan.explain(agent), before);
+    assert.deepEqual((await plan.explain()).profiles, []);
     const { exitCode } = await plan.exec({
       command: ["sh", "-c", "echo inside > file; exit 3"],
       cwd: scene.at("app"),

@@ -26,7 +26,7 @@ const STREAMS = [
 
 /** The operations of each command, or why there are none. */
 const OF_COMMANDS: { readonly [command: string]: readonly string[] | string } = {
-  run: ["run"],
+  run: ["run", "explainRun"],
   shell: "a terminal: streamCommand has one",
   status: ["showPlan"],
   diff: ["diffPlan"],
@@ -39,7 +39,7 @@ const OF_COMMANDS: { readonly [command: string]: readonly string[] | string } = 
   "plan add": ["addResources"],
   "plan list": ["listPlans"],
   "plan show": ["showPlan", "listPlaces"],
-  "plan exec": ["runCommand", "streamCommand"],
+  "plan exec": ["runCommand", "streamCommand", "explainCommand"],
   "plan path": ["findSandbox"],
   "plan read": ["readFile"],
   "plan write": ["writeFile"],
@@ -171,10 +171,22 @@ describe("the operations of 'drydock serve'", () => {
     const ran = await must(
       client.POST("/v1/plans/{plan}/exec", {
         params,
-        body: { command: ["sh", "-c", "cat; cat prices.txt; echo oops >&2; exit 3"], input: "in\n" },
+        body: {
+          command: ["sh", "-c", "cat; cat prices.txt; echo $IS_SANDBOX >&2; exit 3"],
+          input: "in\n",
+          profiles: ["claude"],
+        },
       }),
     );
-    assert.deepEqual([ran.exitCode, ran.stdout, ran.stderr], [3, "in\n11\n", "oops\n"]);
+    assert.deepEqual([ran.exitCode, ran.stdout, ran.stderr], [3, "in\n11\n", "1\n"]);
+    const agent = { command: ["claude"], network: false, profiles: "automatic" as const };
+    const explained = await must(client.POST("/v1/plans/{plan}/explain", { params, body: agent }));
+    assert.deepEqual([explained.profiles, explained.network], [["claude"], "none"]);
+    const over = [{ location: "app" }, { location: "data/shop.db" }];
+    const same = await must(client.POST("/v1/explain", { body: { resources: over, ...agent } }));
+    assert.deepEqual(same, explained, "a plan that is not made yet");
+    const words = "run --json --explain --no-network -r app -r data/shop.db -- claude".split(" ");
+    assert.deepEqual(same, JSON.parse(place.done(...words)));
     await must(client.GET("/v1/plans/{plan}/scratch", { params }));
     await client.GET("/v1/plans/{plan}/scratch/patch", { params, parseAs: "text" });
 

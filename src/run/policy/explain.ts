@@ -1,18 +1,23 @@
 import type { Limits } from "../../core/values/limits.ts";
 import type { ProfileName } from "../../core/values/run-policy.ts";
+import type { ResourceRequest } from "../../plans/plan-views.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
-import type { ExecRequest } from "../exec.ts";
+import { type ExecRequest, type Located, pathsOf } from "../exec.ts";
 import { hasMountsBelow } from "../view/host-mounts.ts";
 import { scratchLayers } from "../view/scratch.ts";
 import type { CommandPolicies, CommandPolicy } from "./command-policies.ts";
 import type { PathLine } from "./path-rules.ts";
 
 /** A command that is not run: what would it be allowed? */
-export interface ExplainRequest
-  extends Partial<Pick<ExecRequest, "command" | "profiles" | "strict" | "network" | "limits">> {
-  /** The paths of the resources that it would work on. */
-  readonly resources: readonly string[];
+export type ExplainRequest = Partial<
+  Pick<ExecRequest, "command" | "profiles" | "strict" | "network" | "limits">
+>;
+
+/** The same for a command of a plan that is not made yet. */
+export interface ExplainRunRequest extends ExplainRequest {
+  /** What the plan would be made over. */
+  readonly resources: readonly ResourceRequest[];
 }
 
 /** A path or a variable, and the line of a config, or the profile, that says so. */
@@ -56,13 +61,15 @@ export interface RunExplanation {
   readonly refused: readonly ExplainedLine[];
 }
 
-/** Says what a command would be allowed. Runs nothing, and changes nothing. */
+/** Says what a command inside a plan would be allowed. Runs nothing, and changes nothing. */
 export function explain(
   policies: CommandPolicies,
   { environment, limits }: { readonly environment: Environment; readonly limits: Limits },
+  plan: Located,
   request: ExplainRequest,
 ): RunExplanation {
-  const { resources, strict = false, network = true } = request;
+  const { strict = false, network = true } = request;
+  const resources = pathsOf(plan);
   const policy = policies.look(resources, request);
   return {
     profiles: policy.profiles,

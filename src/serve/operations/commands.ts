@@ -1,33 +1,45 @@
 import { constants } from "node:os";
 import { Readable } from "node:stream";
 import { z } from "zod";
+import { PROFILE_NAMES } from "../../core/values/run-policy.ts";
 import { captureDocument } from "../../run/capture.ts";
 import type { SpawnedCommand } from "../../run/spawn.ts";
 import { type Call, events, json, type StreamEvent } from "../operation.ts";
 import { flag, ofPlan, text, texts } from "../shapes/parameters.ts";
-import { capturedShape, execShape } from "../shapes/plan-shapes.ts";
+import { capturedShape, execShape, explanationShape } from "../shapes/plan-shapes.ts";
 
 const MOST_OUTPUT = 64 * 1024 * 1024;
 /** How many pieces of output wait for the client before the command waits. */
 const MOST_PIECES = 16;
 
 const size = z.int().min(1).max(Number.MAX_SAFE_INTEGER).exactOptional();
-/** What every command takes. */
-export const commandMembers = {
-  command: texts.min(1).describe("The program and its arguments."),
-  cwd: text.exactOptional().describe("Where it starts. Default: the first resource that is a folder."),
-  environment: z.record(text, text).exactOptional(),
+const words = texts.min(1).describe("The program and its arguments.");
+/** What decides about what a command is allowed. */
+const allowedMembers = {
   network: z.boolean().exactOptional().describe("Whether it may use the network. Default: yes."),
   strict: z.boolean().exactOptional(),
-  unconfined: z
-    .boolean()
+  profiles: z
+    .union([z.array(z.enum(PROFILE_NAMES)), z.literal("automatic")])
     .exactOptional()
-    .describe("Run it even where this machine can keep it from nothing. Default: no."),
+    .describe("Built-in policies; automatic: that of the program. Default: those that configs name."),
   limits: z
     .strictObject({ processes: size, memory: size, scratch: size, time: size })
     .exactOptional()
     .describe("Processes, bytes of memory and of scratch, milliseconds."),
 };
+/** What every command takes. */
+export const commandMembers = {
+  command: words,
+  cwd: text.exactOptional().describe("Where it starts. Default: the first resource that is a folder."),
+  environment: z.record(text, text).exactOptional(),
+  unconfined: z
+    .boolean()
+    .exactOptional()
+    .describe("Run it even where this machine can keep it from nothing. Default: no."),
+  ...allowedMembers,
+};
+/** What a command takes that is not run. */
+export const explainMembers = { command: words.exactOptional(), ...allowedMembers };
 const checkpoint = z.boolean().exactOptional().describe("Whether to save a checkpoint first. Default: yes.");
 /** What a command takes whose output is captured. */
 export const captureMembers = {
@@ -54,6 +66,16 @@ export const COMMAND_OPERATIONS = [
       const request = { ...body, signal: services.operations.signal };
       return captureDocument(await services.capture(parameters.plan, request));
     },
+  }),
+  json({
+    id: "explainCommand",
+    method: "post",
+    path: "/plans/{plan}/explain",
+    summary: "Say what a command inside would be allowed, and which line or profile says so; run nothing",
+    parameters: ofPlan,
+    body: z.strictObject(explainMembers),
+    output: explanationShape,
+    call: async ({ parameters, body }, { services }) => await services.explainExec(parameters.plan, body),
   }),
   events({
     id: "streamCommand",

@@ -4,11 +4,20 @@ import { mayLand } from "../../run/run-once.ts";
 import { KeptWork } from "../http/problem.ts";
 import { json } from "../operation.ts";
 import { text, texts } from "../shapes/parameters.ts";
-import { runShape } from "../shapes/plan-shapes.ts";
-import { captureMembers, commandMembers } from "./commands.ts";
+import { explanationShape, runShape } from "../shapes/plan-shapes.ts";
+import { captureMembers, commandMembers, explainMembers } from "./commands.ts";
 import { planMembers } from "./plans.ts";
 
 export const RUN_OPERATIONS = [
+  json({
+    id: "explainRun",
+    method: "post",
+    path: "/explain",
+    summary: "Say what a command over these resources would be allowed; make no plan, run nothing",
+    body: z.strictObject({ resources: planMembers.resources, ...explainMembers }),
+    output: explanationShape,
+    call: async ({ body }, { services }) => await services.explain(body),
+  }),
   json({
     id: "run",
     method: "post",

@@ -271,3 +271,29 @@ export const runShape = z
     stays: z.array(z.string()).optional(),
   })
   .meta({ id: "Run" });
+
+const explainedLines = z.array(z.strictObject({ path: z.string(), from: z.string() }));
+const explainedVariables = z.array(z.strictObject({ name: z.string(), from: z.string() }));
+
+export const explanationShape = z
+  .strictObject({
+    profiles: z.array(z.string()),
+    resources: z.array(z.string()).describe("What it writes here lands, or is thrown away."),
+    scratch: z.array(z.string()).describe("What it writes here goes with the plan."),
+    kept: explainedLines.describe("What it writes here stays, at once."),
+    writtenBack: explainedLines.describe("What it replaces here stays when it has ended."),
+    denied: explainedLines.describe("What it can't read."),
+    readable: explainedLines.describe("What it can read in these."),
+    sockets: explainedLines.describe("Sockets of this machine that it can reach."),
+    variables: z.strictObject({ dropped: explainedVariables, set: explainedVariables }),
+    network: z.enum(["open", "none"]),
+    strict: z.boolean(),
+    limits: z.strictObject({
+      processes: z.number().optional(),
+      memory: z.number().optional(),
+      scratch: z.number().optional(),
+      time: z.number().optional(),
+    }),
+    refused: explainedLines.describe("Lines of a project that ask for more than the user's config allows."),
+  })
+  .meta({ id: "Explanation" });

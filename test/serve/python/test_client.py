@@ -121,6 +121,10 @@ class ClientTest(unittest.TestCase):
             pieces = list(command)
         self.assertEqual(b"".join(data for name, data in pieces if name == "stdout"), b"got hello\n")
         self.assertEqual(command.result and command.result["exitCode"], 0)
+        explained = plan.explain(["claude"], profiles="automatic", network=False)
+        self.assertEqual((explained["profiles"], explained["network"]), (["claude"], "none"))
+        over = client.explain([str(self.app)], ["claude"], profiles="automatic", network=False)
+        self.assertEqual(over, explained)
         with plan.stream(["sleep", "600"]) as command:
             command.resize(5, 9)
             command.kill("SIGKILL")
@@ -150,6 +154,9 @@ class ClientTest(unittest.TestCase):
         other = self.app.parent / "other"
         other.mkdir()
         plan.add([str(other)])
+        plan.write("new.txt", "x", resource="app")
+        plan.rollback(only=["new.txt"])
+        self.assertEqual([change["path"] for change in plan.diff()["changes"]], ["a.txt"])
         self.assertEqual([each["name"] for each in plan.show()["resources"]], ["app", "other"])
         plan.rollback()
         self.assertEqual(plan.diff()["changes"], [])

@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { UsageError } from "../../../core/errors/errors.ts";
 import { baseName, displayPath } from "../../../core/paths/byte-path.ts";
 import type { PlanLabels } from "../../../core/plan.ts";
 import type { ResourceRequest } from "../../../plans/plan-views.ts";
+import type { ExplainRunRequest } from "../../../run/policy/explain.ts";
 import type { RunFinding, RunOutcome, RunRequest } from "../../../run/run-once.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { EXIT } from "../../exit-codes.ts";
@@ -15,7 +15,6 @@ import {
   type CommandOptions,
   commandRequest,
   givenFolder,
-  type RequestOptions,
 } from "../../options/command-options.ts";
 import { addLabelOption } from "../../options/label-option.ts";
 import { addAddOption, addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
@@ -140,20 +139,8 @@ export async function runInPlan(
   });
 }
 
-async function explainRun(
-  context: CommandContext,
-  {
-    resources,
-    ...request
-  }: RequestOptions & { resources: readonly ResourceRequest[]; command: readonly string[] },
-): Promise<void> {
-  const paths = resources
-    .map(({ location }) => location)
-    .filter((location) => !location.includes("://"))
-    .map((location) => resolve(context.cwd, location));
-  const explained = await openToChange(context, undefined, (drydock) =>
-    drydock.explain({ ...request, resources: paths }),
-  );
+async function explainRun(context: CommandContext, request: ExplainRunRequest): Promise<void> {
+  const explained = await openToChange(context, undefined, (drydock) => drydock.explain(request));
   if (context.options.json) context.output.document(explained);
   else context.output.lines(explainLines(explained, context.environment["HOME"]));
 }

@@ -1056,9 +1056,15 @@ export interface components {
             review?: "asked" | "approved" | "changes asked";
             undo?: {
                 until: string;
+                leaving?: string[];
             } | {
                 not: string;
             };
+            stays?: {
+                resource: string;
+                strategy: string;
+                changes?: number;
+            }[];
             resources: {
                 name: string;
                 type: string;
@@ -1101,9 +1107,15 @@ export interface components {
             review?: "asked" | "approved" | "changes asked";
             undo?: {
                 until: string;
+                leaving?: string[];
             } | {
                 not: string;
             };
+            stays?: {
+                resource: string;
+                strategy: string;
+                changes?: number;
+            }[];
             resources: {
                 name: string;
                 type: string;
@@ -1334,6 +1346,11 @@ export interface components {
                 /** @enum {string} */
                 outcome: "committed" | "unchanged";
                 changes: number;
+            }[];
+            stays?: {
+                resource: string;
+                strategy: string;
+                changes?: number;
             }[];
             attention: {
                 resource: string;
@@ -3744,7 +3761,10 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description Resources that may stay as they landed, because they can't be taken back. */
+                    leave?: string[];
+                };
             };
         };
         responses: {

@@ -3,6 +3,7 @@
 export type { AbandonedOriginal } from "./commit/cleanup/abandoned-original.ts";
 export type { AbandonedResource, AbandonReport } from "./commit/cleanup/abandonment.ts";
 export type { RemainingSandbox } from "./commit/cleanup/plan-closing.ts";
+export type { UndoOptions } from "./commit/commit-all.ts";
 export type { RecoveredPlan, RecoveryReport } from "./commit/recovery.ts";
 export type { TrustedConfig } from "./config/settings-in-force.ts";
 export type { TrustedModule } from "./config/trust/trust-records.ts";
@@ -99,6 +100,7 @@ export type {
 } from "./core/strategy-abilities.ts";
 export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
+export type { LastingResource } from "./core/transaction.ts";
 export type {
   ChangedColumn,
   ChangedDefinition,

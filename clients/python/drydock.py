@@ -115,6 +115,7 @@ class Applied(TypedDict, total=False):
     state: str
     message: str
     participants: list[dict[str, JSON]]
+    stays: list[dict[str, JSON]]
     attention: list[dict[str, str]]
     warnings: list[str]
 
@@ -607,8 +608,9 @@ class Plan:
         """Settles a path that an update marked or could not merge."""
         return self._post("/resolve", {"path": path, "how": how, "resource": resource})
 
-    def undo(self, *, on_progress: OnProgress | None = None) -> Applied:
-        return self._post("/undo", {}, on_progress)
+    def undo(self, *, leave: Sequence[str] = (), on_progress: OnProgress | None = None) -> Applied:
+        """Takes the last landing back; what can't be taken back stays if `leave` names it."""
+        return self._post("/undo", {"leave": list(leave)}, on_progress)
 
     def rollback(
         self,

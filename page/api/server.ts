@@ -172,8 +172,12 @@ export async function apply(
   return await postFollowed(`${at(plan)}/apply`, options, onProgress);
 }
 
-export async function undo(plan: string, onProgress: (progress: Progress) => void): Promise<Landing> {
-  return await postFollowed(`${at(plan)}/undo`, {}, onProgress);
+export async function undo(
+  plan: string,
+  leave: readonly string[],
+  onProgress: (progress: Progress) => void,
+): Promise<Landing> {
+  return await postFollowed(`${at(plan)}/undo`, { leave }, onProgress);
 }
 
 /** Takes out of the plan what votes reject. */

@@ -52,9 +52,10 @@ export class LandingModel {
       : "It has landed; some of it needs your attention.";
   }
 
-  async undo(): Promise<string> {
-    await this.#long((onProgress) => undo(this.#plan.id, onProgress));
-    return "It is undone.";
+  /** Takes the landing back, but for what can't be taken back. */
+  async undo(leave: readonly string[]): Promise<string> {
+    await this.#long((onProgress) => undo(this.#plan.id, leave, onProgress));
+    return leave.length === 0 ? "It is undone." : `It is undone. As they landed stay: ${leave.join(", ")}.`;
   }
 
   /** Takes out of the plan what the reviewers reject. */

@@ -224,10 +224,11 @@ export function Decisions({ model }: { readonly model: PlanModel }): ComponentCh
       </div>
     );
   if (plan.undo === undefined || !("until" in plan.undo)) return null;
+  const leave = plan.undo.leaving ?? [];
   return (
     <div class="decisions">
-      <button type="button" disabled={isBusy} onClick={() => void attempt(() => model.landing.undo())}>
-        Undo
+      <button type="button" disabled={isBusy} onClick={() => void attempt(() => model.landing.undo(leave))}>
+        {leave.length === 0 ? "Undo" : <Shown text={`Undo all but ${leave.join(", ")}`} />}
       </button>
     </div>
   );

@@ -12,15 +12,17 @@ import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import {
   irreversibleIn,
   isUnfinished,
+  type LastingResource,
   landingsAmong,
   type Participant,
+  reversibleIn,
   type TransactionRecord,
 } from "../core/transaction.ts";
 import { claimsOf } from "../sandboxes/access/claims.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { claimsExclude } from "../store/claims.ts";
 import { newId } from "../system/state/new-id.ts";
-import type { CommitAllOptions, CommitAllResult } from "./commit-all.ts";
+import type { CommitAllOptions, CommitAllResult, UndoOptions } from "./commit-all.ts";
 import { type Coordinator, DryRunEnd } from "./coordinator.ts";
 import { commitFailure, failingAsOne } from "./failure.ts";
 import { planDuring } from "./journal.ts";
@@ -64,10 +66,10 @@ export class AtomicCommit {
    * journal and the same guarantees. An open plan with landed parts stays open. Fails only by
    * `AtomicCommitError`.
    */
-  async undo(planId: string): Promise<CommitAllResult> {
+  async undo(planId: string, options: UndoOptions = {}): Promise<CommitAllResult> {
     return await failingAsOne("undo", () =>
       this.#locked(planId, async (plan, owner) => {
-        const { landed, ...facts } = await this.#toUndo(plan);
+        const { landed, ...facts } = await this.#toUndo(plan, options);
         try {
           return resultOf(plan, await this.#begin(plan, owner, { direction: "undo", ...facts }));
         } catch (thrown) {
@@ -107,20 +109,26 @@ export class AtomicCommit {
     return { participants, more };
   }
 
-  async #toUndo(plan: PlanRecord) {
+  async #toUndo(plan: PlanRecord, { leave = [] }: UndoOptions) {
     const { store, sandboxes } = this.#session;
     movePlan(plan, "undoing");
     const landings = landingsAmong(await store.transactionsOf(plan.id));
     if (plan.state === "open" && landings.length === 0) throw new PlanStateError(plan, "undoing");
     sandboxes.assertUnused(plan);
     const landed = undoable(plan, landings.at(-1));
-    const participants = landed.participants
-      .filter(({ status }) => status === "committed")
+    const leaves = leaving(plan, landed, leave);
+    const participants = reversibleIn(landed)
       .map((participant) => undoParticipant(participant))
       .reverse();
     const staysIn: TransactionRecord["staysIn"] = plan.state === "open" ? "open" : "applied";
     const isLast = landings.length === 1 && plan.state !== "open";
-    return { landed, participants, undoes: landed.id, ...(!isLast && { staysIn }) };
+    return {
+      landed,
+      participants,
+      undoes: landed.id,
+      ...(leaves.length > 0 && { leaves }),
+      ...(!isLast && { staysIn }),
+    };
   }
 
   /** Takes a transaction over from a dead process and brings it to its end. The caller holds its claims. */
@@ -187,7 +195,7 @@ export class AtomicCommit {
   }
 }
 
-/** Refuses a plan that can't be undone. */
+/** Refuses a plan whose undo record is gone. */
 function undoable(plan: PlanRecord, landed: TransactionRecord | undefined): TransactionRecord {
   if (landed === undefined || landed.undoRecord !== undefined) {
     const when = landed?.finishedAt === undefined ? "" : ` It was applied at ${landed.finishedAt}.`;
@@ -196,12 +204,42 @@ function undoable(plan: PlanRecord, landed: TransactionRecord | undefined): Tran
       code: "UNDO_DISCARDED",
     });
   }
+  return landed;
+}
+
+/** What stays as it landed: everything that can't be taken back, if the user's word covers it. */
+function leaving(
+  plan: PlanRecord,
+  landed: TransactionRecord,
+  leave: readonly string[],
+): readonly LastingResource[] {
   const stuck = irreversibleIn(landed);
-  if (stuck === undefined) return landed;
-  throw new UsageError(
-    `The plan ${plan.name} can't be undone: ${stuck.resource} can't be taken back (${stuck.ref.strategyName}).`,
-    { hint: "Take it back by hand.", code: "IRREVERSIBLE" },
-  );
+  const isStuck = (name: string) => stuck.some(({ resource }) => resource === name);
+  const needless = leave.find((name) => !isStuck(name));
+  if (needless !== undefined)
+    throw new UsageError(`Nothing of ${needless} would stay: only what can't be taken back can be left.`, {
+      hint: "Leave out its name; it is taken back with the rest.",
+    });
+  const first = stuck.find(({ resource }) => !leave.includes(resource));
+  const isAll = reversibleIn(landed).length === 0;
+  if (first !== undefined || isAll) {
+    const { resource, ref } = first ?? landed.participants[0] ?? {};
+    throw new UsageError(
+      `The plan ${plan.name} can't be undone: ${resource} can't be taken back (${ref?.strategyName}).`,
+      { hint: isAll ? "Take it back by hand." : leaveHint(stuck), code: "IRREVERSIBLE" },
+    );
+  }
+  return stuck.map(({ resource, ref, kind, changes, prepared }) => ({
+    resource,
+    strategy: ref.strategyName,
+    ...(kind !== "in-place" && { changes: changes ?? prepared?.changes ?? 0 }),
+  }));
+}
+
+function leaveHint(stuck: readonly Participant[]): string {
+  const names = stuck.map(({ resource }) => resource);
+  const option = names.map((name) => `--leave ${name}`).join(" ");
+  return `Say that ${names.join(" and ")} may stay as landed ('leave', or ${option}), and the rest is taken back.`;
 }
 
 function undoParticipant(participant: Participant): Participant {
@@ -255,6 +293,7 @@ function resultOf(plan: PlanRecord, outcome: Outcome): CommitAllResult {
     attention: record.participants.flatMap(({ resource, attention }) =>
       (attention ?? []).map((item) => ({ resource, ...item })),
     ),
+    ...(record.leaves !== undefined && { stays: record.leaves }),
     warnings: [...outcome.warnings, ...inPlaceWarnings(record)],
   };
 }

@@ -1,6 +1,7 @@
 import type { ExactPart } from "../core/change.ts";
 import type { PlanState } from "../core/plan.ts";
 import type { Attention } from "../core/strategy.ts";
+import type { LastingResource } from "../core/transaction.ts";
 
 /** How the sandboxes of a plan land. */
 export interface CommitAllOptions {
@@ -31,6 +32,14 @@ export interface ChosenPaths {
   readonly exactly?: ExactPart;
 }
 
+export interface UndoOptions {
+  /**
+   * The names of resources that may stay as they landed, because no undo can take them back. Everything else
+   * is taken back.
+   */
+  readonly leave?: readonly string[];
+}
+
 /** The result of a commit or an undo. */
 export interface CommitAllResult {
   /** The state of the plan now. */
@@ -43,6 +52,8 @@ export interface CommitAllResult {
     readonly outcome: "committed" | "unchanged";
     readonly changes: number;
   }[];
+  /** For an undo: what stays as it landed. */
+  readonly stays?: readonly LastingResource[];
   readonly attention: readonly (Attention & { readonly resource: string })[];
   readonly warnings: readonly string[];
 }

@@ -64,6 +64,7 @@ export function historyDetails(record: TransactionRecord): EventDetails["not app
     ...(record.message !== undefined && { message: record.message }),
     ...chosenPaths(record),
     ...landedCount(record),
+    ...(record.leaves !== undefined && { leaves: record.leaves.map(({ resource }) => resource) }),
     ...(record.failure !== undefined && { failure: record.failure.report.message }),
   };
 }

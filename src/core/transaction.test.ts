@@ -56,7 +56,7 @@ describe("transactions", () => {
     const final = participant("final", { isFinal: true });
     const sent = participant("sent", { kind: "irreversible" });
     const because = (...participants: readonly Participant[]) =>
-      irreversibleIn(transaction({ participants }))?.resource;
+      irreversibleIn(transaction({ participants }))[0]?.resource;
     assert.equal(because(two, idle), undefined);
     assert.equal(because(two, final), "final");
     assert.equal(because(two, sent), "sent");

@@ -34,10 +34,20 @@ export interface TransactionRecord {
   /** Why it is being taken back. */
   readonly failure?: { readonly report: ParticipantReport; readonly conflicts: readonly Conflict[] };
   readonly finishedAt?: string;
+  /** For an undo: what stays as it landed, because no undo can take it back. */
+  readonly leaves?: readonly LastingResource[];
   /** For a landed commit: why its undo record is gone, or is being removed. */
   readonly undoRecord?: "used" | "discarding" | "discarded";
   /** What it changed, once its undo record can't tell any more. */
   readonly landed?: LandedList;
+}
+
+/** A resource that an undo leaves as it landed. */
+export interface LastingResource {
+  readonly resource: string;
+  readonly strategy: string;
+  /** How many changes stay; of a resource that is worked on in place, it is not known. */
+  readonly changes?: number;
 }
 
 /** What a landed commit changed. */
@@ -125,12 +135,19 @@ export function landingsAmong(transactions: readonly TransactionRecord[]): reado
   );
 }
 
-/** A participant that makes a landed commit impossible to undo. */
-export function irreversibleIn({ participants }: TransactionRecord): Participant | undefined {
-  const landed = participants.filter(({ status }) => status === "committed");
-  return (
-    landed.find(({ kind, isFinal }) => kind === "irreversible" || isFinal === true) ??
-    participants.find(({ kind }) => kind === "in-place")
+/** The participants of a landed commit that no undo can take back. */
+export function irreversibleIn({ participants }: TransactionRecord): readonly Participant[] {
+  return participants.filter(
+    ({ kind, status, isFinal }) =>
+      kind === "in-place" || (status === "committed" && (kind === "irreversible" || isFinal === true)),
+  );
+}
+
+/** Those that an undo takes back. */
+export function reversibleIn(landed: TransactionRecord): readonly Participant[] {
+  const stuck = irreversibleIn(landed);
+  return landed.participants.filter(
+    (participant) => participant.status === "committed" && !stuck.includes(participant),
   );
 }
 

@@ -32,7 +32,7 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     approve: async (options) => await plans.approve(id, options),
     requestReview: async (options) => await plans.requestReview(id, options),
     approval: async () => await plans.approval(id),
-    undo: async (options) => await call("undo", options, () => plans.undo(id)),
+    undo: async (options) => await call("undo", options, (rest) => plans.undo(id, rest)),
     rollback: async (options) => await call("rollback", options, (rest) => plans.rollback(id, rest)),
     cancel: async (options) => await call("cancel", options, () => plans.cancel(id)),
     checkpoint: async (options) =>

@@ -1,4 +1,5 @@
 import type { AbandonReport } from "../commit/cleanup/abandonment.ts";
+import type { UndoOptions } from "../commit/commit-all.ts";
 import type { RecoveryReport } from "../commit/recovery.ts";
 import type { Change } from "../core/change.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
@@ -142,9 +143,9 @@ export interface Plan extends ResourceHandle {
   approval(): Promise<Approval | undefined>;
   /**
    * Takes the last landing back, as a whole or not at all. An open plan with landed parts stays open. Fails
-   * by `AtomicCommitError`.
+   * by `AtomicCommitError`. What can't be taken back stays as it landed if `leave` names it.
    */
-  undo(options?: CallOptions): Promise<ApplyResult>;
+  undo(options?: UndoOptions & CallOptions): Promise<ApplyResult>;
   /**
    * Throws the work away and keeps the plan open. With `only` or `rejected`, only some of the changes, which
    * a checkpoint brings back.

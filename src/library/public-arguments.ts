@@ -1,3 +1,4 @@
+import type { UndoOptions } from "../commit/commit-all.ts";
 import {
   amount,
   callback,
@@ -114,6 +115,8 @@ const applyOptions = fields<ApplyOptions & CallOptions>({
   update: optional(truth),
 });
 
+const undoOptions = fields<UndoOptions & CallOptions>({ ...callFields, leave: optional(list(text)) });
+
 const addOptions = fields<AddOptions & CallOptions>({
   ...callFields,
   resources: createFields.resources,
@@ -169,7 +172,7 @@ const planMethods: CheckedMethods<Plan> = {
   approve: [["options", approveOptions]],
   requestReview: [["options", optional(fields<ReviewRequestOptions>({ message: optional(text) }))]],
   approval: [],
-  undo: [callOptions],
+  undo: [["options", optional(undoOptions)]],
   rollback: [
     [
       "options",

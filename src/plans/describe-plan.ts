@@ -4,7 +4,7 @@ import { boundaryOf, isOver, type PlanRecord, type PlanResource } from "../core/
 import type { Resource } from "../core/resource/resource.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { USABLE_STATES } from "../core/sandbox-states.ts";
-import { irreversibleIn, landingsAmong } from "../core/transaction.ts";
+import { irreversibleIn, landingsAmong, reversibleIn, type TransactionRecord } from "../core/transaction.ts";
 import { linksOut } from "../engine/tree/links-out.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { Folder } from "../system/calls/folder.ts";
@@ -94,20 +94,31 @@ export class PlanDescriptions {
   }
 
   /** Until when the last landing can be undone, or why it can't; nothing for a plan without a landing. */
-  async #undo(plan: PlanRecord): Promise<Pick<PlanView, "undo">> {
-    if (plan.state !== "applied" && plan.state !== "open") return {};
+  async #undo(plan: PlanRecord): Promise<Pick<PlanView, "undo" | "stays">> {
     const { store, settings } = this.#session;
-    const landed = landingsAmong(await store.transactionsOf(plan.id)).at(-1);
+    const transactions = await store.transactionsOf(plan.id);
+    if (plan.state === "undone") return lastingAfter(transactions);
+    if (plan.state !== "applied" && plan.state !== "open") return {};
+    const landed = landingsAmong(transactions).at(-1);
     if (landed === undefined && plan.state === "open") return {};
-    const stuck = landed === undefined ? undefined : irreversibleIn(landed);
-    if (stuck !== undefined)
-      return { undo: { not: `${stuck.resource} can't be taken back (${stuck.ref.strategyName})` } };
+    const stuck = landed === undefined ? [] : irreversibleIn(landed);
+    const [first] = stuck;
+    if (first !== undefined && landed !== undefined && reversibleIn(landed).length === 0)
+      return { undo: { not: `${first.resource} can't be taken back (${first.ref.strategyName})` } };
     if (landed?.finishedAt === undefined || landed.undoRecord !== undefined)
       return { undo: { not: "its undo record is no longer kept" } };
     return {
-      undo: { until: new Date(Date.parse(landed.finishedAt) + settings.undo.keepMilliseconds).toISOString() },
+      undo: {
+        until: new Date(Date.parse(landed.finishedAt) + settings.undo.keepMilliseconds).toISOString(),
+        ...(first !== undefined && { leaving: stuck.map(({ resource }) => resource) }),
+      },
     };
   }
+}
+
+function lastingAfter(transactions: readonly TransactionRecord[]): Pick<PlanView, "stays"> {
+  const stays = transactions.flatMap(({ phase, leaves }) => (phase === "aborted" ? [] : (leaves ?? [])));
+  return stays.length === 0 ? {} : { stays };
 }
 
 /** A look at a plan is cheap, however large its resources are. */

@@ -1,5 +1,6 @@
 import type { PlanState } from "../core/plan.ts";
 import type { Attention } from "../core/strategy.ts";
+import type { LastingResource } from "../core/transaction.ts";
 
 export interface ApplyOptions {
   /** Recorded with the plan, and the message of commits that the apply makes. */
@@ -81,6 +82,8 @@ export interface ApplyResult {
   readonly state: PlanState;
   readonly message?: string;
   readonly participants: readonly ParticipantResult[];
+  /** For an undo: what stays as it landed, because no undo can take it back. */
+  readonly stays?: readonly LastingResource[];
   /** What a person should look at although it landed; the command then exits with 4. */
   readonly attention: readonly (Attention & { readonly resource: string })[];
   /**

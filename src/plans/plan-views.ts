@@ -2,6 +2,7 @@ import type { RemainingSandbox } from "../commit/cleanup/plan-closing.ts";
 import type { Change, ChangeKind, ChangeOperation, DiffStats } from "../core/change.ts";
 import type { PlanLabels, PlanState } from "../core/plan.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
+import type { LastingResource } from "../core/transaction.ts";
 import type { PlanLogEntry } from "../core/values/plan-events.ts";
 import type { LandedView } from "./landing-views.ts";
 import type { WantedLabels } from "./plan-labels.ts";
@@ -21,7 +22,15 @@ export interface PlanView {
   /** For a plan that is not over: a review that it waits for, or the last verdict. */
   readonly review?: ReviewState;
   /** For a plan with a landing: until when the last one can be undone, or why it can't. */
-  readonly undo?: { readonly until: string } | { readonly not: string };
+  readonly undo?:
+    | {
+        readonly until: string;
+        /** What no undo can take back: it stays as it landed, if the undo is told to leave it. */
+        readonly leaving?: readonly string[];
+      }
+    | { readonly not: string };
+  /** For an undone plan: what stays as it landed. */
+  readonly stays?: readonly LastingResource[];
   readonly resources: readonly PlanResourceView[];
   /**
    * For a plan that was just cancelled: sandboxes that can't be removed here, because their strategy is gone.

@@ -1,5 +1,6 @@
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
+import type { UndoOptions } from "../commit/commit-all.ts";
 import { failingAsOne } from "../commit/failure.ts";
 import { PlanStateError } from "../core/errors/errors.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
@@ -130,9 +131,9 @@ export class Plans {
    * Takes back the last landing of a plan that was not undone yet. An open plan with landed parts stays open.
    * Fails only by `AtomicCommitError`, unless there is no such plan.
    */
-  async undo(plan: string | undefined): Promise<ApplyResult> {
+  async undo(plan: string | undefined, options: UndoOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
-    return { planId: found.id, ...(await this.#parts.commit.undo(found.id)) };
+    return { planId: found.id, ...(await this.#parts.commit.undo(found.id, options)) };
   }
 
   /** Throws the changes away, or some of them, and keeps the plan open. */

@@ -9,6 +9,7 @@ import { SANDBOX_STATES } from "../core/sandbox-states.ts";
 import type { Attention, PreparedCommit } from "../core/strategy.ts";
 import type {
   LandedList,
+  LastingResource,
   Participant,
   ParticipantKind,
   ParticipantStatus,
@@ -150,6 +151,8 @@ export const sandboxShape = object<SandboxRecord>({
   bootId: optional(text),
 });
 
+const lasting = object<LastingResource>({ resource: text, strategy: text, changes: optional(number) });
+
 export const transactionShape = object<TransactionRecord>({
   id: text,
   planId: text,
@@ -164,6 +167,7 @@ export const transactionShape = object<TransactionRecord>({
   startedAt: text,
   phase: oneOf(...Object.keys(phases)),
   participants: list(participant),
+  leaves: optional(list(lasting)),
   failure: optional(failure),
   finishedAt: optional(text),
   undoRecord: optional(oneOf("used", "discarding", "discarded")),

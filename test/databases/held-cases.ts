@@ -250,7 +250,7 @@ export function describeHeld(kind: ServerKind): void {
       );
     });
 
-    it("[A18] is refused an undo up front, and says so before it is applied", async () => {
+    it("[A18] [B8] is refused an undo up front, and says so before it is applied; the rest is taken back by the user's word", async () => {
       await using scene = await HeldScene.make(server);
       const folder = join(scene.folder, "files");
       mkdirSync(folder);
@@ -261,10 +261,21 @@ export function describeHeld(kind: ServerKind): void {
       await scene.with(({ plans }) => plans.apply("p"));
       await assert.rejects(
         scene.with(({ plans }) => plans.undo("p")),
-        { reason: "IRREVERSIBLE", message: /db can't be taken back/ },
+        { reason: "IRREVERSIBLE", message: /db can't be taken back/, hint: /--leave db/ },
       );
-      assert.equal(await scene.original(), "1|new 2|new");
       assert.equal(existsSync(join(folder, "a.txt")), true);
+      await assert.rejects(
+        scene.with(({ plans }) => plans.undo("p", { leave: ["db", "files"] })),
+        /Nothing of files would stay/,
+      );
+      const { undo } = await scene.with(({ plans }) => plans.show("p"));
+      assert.deepEqual(undo !== undefined && "until" in undo && undo.leaving, ["db"]);
+      const stays = [{ resource: "db", strategy: "transaction_rollback", changes: 1 }];
+      const undone = await scene.with(({ plans }) => plans.undo("p", { leave: ["db"] }));
+      assert.deepEqual([undone.state, undone.stays], ["undone", stays]);
+      assert.deepEqual((await scene.with(({ plans }) => plans.show("p"))).stays, stays);
+      assert.equal(await scene.original(), "1|new 2|new");
+      assert.equal(existsSync(join(folder, "a.txt")), false);
     });
 
     it("a read-only plan can look, and change nothing", async () => {

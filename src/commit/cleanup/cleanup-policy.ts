@@ -1,8 +1,8 @@
 import type { CleanupPolicy } from "../../config/settings.ts";
 import {
-  irreversibleIn,
   keepsForeignWork,
   type Participant,
+  reversibleIn,
   type TransactionRecord,
 } from "../../core/transaction.ts";
 import type { StaysBehind } from "../../sandboxes/sandbox-removal.ts";
@@ -15,9 +15,9 @@ import type { StaysBehind } from "../../sandboxes/sandbox-removal.ts";
 export function keepsLanded(policy: CleanupPolicy, transaction: TransactionRecord): boolean {
   const { direction, staysIn } = transaction;
   if (policy === "manual" || staysIn === "open") return true;
-  // With `on_terminal` the sandboxes of an applied plan stay as long as it can be undone.
+  // With `on_terminal` the sandboxes of an applied plan stay as long as any of it can be undone.
   if (policy !== "on_terminal") return false;
-  return staysIn === "applied" || (direction === "commit" && irreversibleIn(transaction) === undefined);
+  return staysIn === "applied" || (direction === "commit" && reversibleIn(transaction).length > 0);
 }
 
 /** A plan that is about to be closed. */

@@ -13,6 +13,8 @@ export type EndedTransaction = {
   readonly only?: readonly string[];
   /** How many changes landed, or came back. */
   readonly changes?: number;
+  /** For an undo: the resources that stay as they landed. */
+  readonly leaves?: readonly string[];
 };
 
 /** A commit or an undo of which nothing remains. */

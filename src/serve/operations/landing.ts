@@ -59,9 +59,14 @@ export const LANDING_OPERATIONS = [
     path: "/plans/{plan}/undo",
     summary: "Take the last landing back, as a whole or not at all",
     parameters: ofPlan,
-    body: nothing,
+    body: z.strictObject({
+      leave: z
+        .array(z.string())
+        .exactOptional()
+        .describe("Resources that may stay as they landed, because they can't be taken back."),
+    }),
     output: applyShape,
-    call: async ({ parameters }, { services }) => await services.plans.undo(parameters.plan),
+    call: async ({ parameters, body }, { services }) => await services.plans.undo(parameters.plan, body),
   }),
   json({
     id: "requestReview",

@@ -30,6 +30,13 @@ const planResource = z.strictObject({
   path: z.string().nullable(),
 });
 
+/** A resource that an undo leaves as it landed. */
+const lastingShape = z.strictObject({
+  resource: z.string(),
+  strategy: z.string(),
+  changes: z.number().optional(),
+});
+
 export const planShape = z
   .strictObject({
     id: z.string(),
@@ -40,7 +47,13 @@ export const planShape = z
     message: z.string().optional(),
     labels: z.record(z.string(), z.string()).optional(),
     review: z.enum(REVIEW_STATES).optional(),
-    undo: z.union([z.strictObject({ until: z.string() }), z.strictObject({ not: z.string() })]).optional(),
+    undo: z
+      .union([
+        z.strictObject({ until: z.string(), leaving: z.array(z.string()).optional() }),
+        z.strictObject({ not: z.string() }),
+      ])
+      .optional(),
+    stays: z.array(lastingShape).optional(),
     resources: z.array(planResource),
     left: z.array(remaining).optional(),
     warnings: z.array(z.string()).optional(),
@@ -157,6 +170,7 @@ export const applyShape = z
         changes: z.number(),
       }),
     ),
+    stays: z.array(lastingShape).optional(),
     attention: z.array(
       z.strictObject({
         resource: z.string(),

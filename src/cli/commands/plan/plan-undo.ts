@@ -16,10 +16,11 @@ export function define(command: Command, context: CommandContext): void {
       "[PLAN]",
       "id of the plan, the beginning of it, or its name; default: the last one that landed here, after a question",
     )
-    .action(async (given?: string) => {
+    .option("--leave <resources...>", "leave these as they landed, because they can't be taken back")
+    .action(async (given: string | undefined, { leave = [] }: { readonly leave?: readonly string[] }) => {
       const result = await openToChange(context, given, async (drydock) => {
         const plan = given ?? (await lastLanded(context, drydock));
-        return plan === undefined ? undefined : await drydock.plans.undo(plan);
+        return plan === undefined ? undefined : await drydock.plans.undo(plan, { leave });
       });
       if (result === undefined) context.output.notice("Nothing was undone.");
       else reportApply(context, result, () => undoLines(result));

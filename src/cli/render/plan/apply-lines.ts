@@ -1,4 +1,5 @@
 import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { LastingResource } from "../../../core/transaction.ts";
 import type { ApplyResult, ParticipantResult } from "../../../plans/landing-views.ts";
 import { textTable } from "../text-table.ts";
 
@@ -15,7 +16,17 @@ export function applyLines(result: ApplyResult, dryRun: boolean): readonly strin
 /** The result of an undo. */
 export function undoLines(result: ApplyResult): readonly string[] {
   const headline = `${undid(result)} plan ${result.planId}: ${count(result)} taken back.`;
-  return [headline, ...participantLines(result.participants)];
+  return [
+    headline,
+    ...participantLines(result.participants),
+    ...(result.stays ?? []).map((stays) => `Not taken back: ${lastingText(stays)}.`),
+  ];
+}
+
+/** What an undo leaves as it landed. */
+export function lastingText({ resource, strategy, changes }: LastingResource): string {
+  const what = changes === undefined ? "everything done in place" : changesText(changes);
+  return `${displayPath(resource)}, ${what} (${strategy})`;
 }
 
 function undid({ state }: ApplyResult): string {

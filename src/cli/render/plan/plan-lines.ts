@@ -3,6 +3,7 @@ import type { PlanResourceView, PlanView } from "../../../plans/plan-views.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
+import { lastingText } from "./apply-lines.ts";
 
 /** Plans as a table. */
 export function planListLines(plans: readonly PlanView[], styles: Styles): readonly string[] {
@@ -34,6 +35,7 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
     ...(plan.message === undefined ? [] : [["message", oneLine(plan.message)] as const]),
     ...(plan.labels === undefined ? [] : [["labels", labelsText(plan)] as const]),
     ...(plan.undo === undefined ? [] : [["undo", undoText(plan.undo)] as const]),
+    ...(plan.stays ?? []).map((stays) => ["stays", lastingText(stays)] as const),
   ];
   return [
     ...textTable(facts.map(([fact, value]) => [{ text: fact, style: styles.dim }, value])),
@@ -99,7 +101,9 @@ const RESTARTED =
   "the machine was restarted since; work that was not on disk then may be missing (apply --after-restart)";
 
 function undoText(undo: NonNullable<PlanView["undo"]>): string {
-  return "until" in undo ? `possible until ${undo.until}` : `not possible: ${oneLine(undo.not)}`;
+  if (!("until" in undo)) return `not possible: ${oneLine(undo.not)}`;
+  const without = undo.leaving?.map((name) => ` --leave ${oneLine(name)}`).join("");
+  return `possible until ${undo.until}${without === undefined ? "" : `, with${without}`}`;
 }
 
 function labelsText({ labels = {} }: PlanView): string {

@@ -244,7 +244,7 @@ module.exports = {
       to: {
         path: "^src/",
         pathNot: [
-          "^src/core/(?:paths/byte-path|values/(?:checks|invisible-characters))[.]ts$",
+          "^src/core/(?:plan|paths/byte-path|values/(?:checks|invisible-characters))[.]ts$",
           "^src/plans/renames/rename-index[.]ts$",
           "^src/cli/render/plan/change-notes[.]ts$",
         ],

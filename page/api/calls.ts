@@ -45,8 +45,9 @@ export async function call(method: string, path: string, options: CallOptions = 
     if (signal?.aborted === true) throw thrown;
     throw new CallError("The server does not answer: the review has ended, or its command was stopped.");
   });
-  if (answer.ok) return answer;
+  // The server refuses also with the status of a success, so that the console stays clean.
   const problem = await problemIn(answer);
+  if (answer.ok && problem === undefined) return answer;
   throw new CallError(problem?.detail ?? `The server answered ${answer.status}.`, problem);
 }
 
@@ -68,9 +69,9 @@ export async function post<T>(path: string, body: object): Promise<T> {
 const MOST_KEPT_ALIVE = 60_000;
 
 /** Tells the server what the user said. It reaches the server also if the window loads again right after. */
-export async function tell(path: string, body: object): Promise<void> {
+export async function tell<T>(path: string, body: object): Promise<T> {
   const keepalive = JSON.stringify(body).length < MOST_KEPT_ALIVE;
-  await call("POST", path, { body, keepalive });
+  return (await (await call("POST", path, { body, keepalive })).json()) as T;
 }
 
 /** A call that may take long. Its progress is told now and then. */

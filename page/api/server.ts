@@ -42,8 +42,8 @@ export async function listPlans(): Promise<readonly Plan[]> {
   return (await get<{ readonly plans: readonly Plan[] }>("/v1/plans?all=true")).plans;
 }
 
-export async function showPlan(plan: string): Promise<Plan> {
-  return await get(at(plan));
+export async function showPlan(plan: string, signal: AbortSignal): Promise<Plan> {
+  return await get(at(plan), signal);
 }
 
 /** The changes of a plan, page by page. Throws STALE_CURSOR if they move on the way. */
@@ -102,8 +102,8 @@ async function bytesOf(path: string, signal: AbortSignal): Promise<Uint8Array> {
   return new Uint8Array(await (await call("GET", path, { signal })).arrayBuffer());
 }
 
-export async function reviewOf(plan: string): Promise<Review> {
-  return await get(`${at(plan)}/review`);
+export async function reviewOf(plan: string, signal?: AbortSignal): Promise<Review> {
+  return await get(`${at(plan)}/review`, signal);
 }
 
 /** The server takes so many targets at once. */
@@ -128,9 +128,11 @@ export async function voteOnHunks(
   await tell(`${at(plan)}/review/votes`, { vote: word, targets });
 }
 
-/** Records that the user has looked at the changes with these digests. */
-export async function look(plan: string, digests: readonly string[]): Promise<void> {
-  await tell(`${at(plan)}/review/looks`, { targets: digests.map((digest) => ({ digest })) });
+/** Records that the user has looked at the changes with these digests. Says how many were not seen before. */
+export async function look(plan: string, digests: readonly string[]): Promise<number> {
+  const targets = digests.map((digest) => ({ digest }));
+  const { changes } = await tell<{ readonly changes: number }>(`${at(plan)}/review/looks`, { targets });
+  return changes;
 }
 
 export type CommentPlace = Pick<Comment, "resource" | "path" | "side" | "line" | "digest">;
@@ -227,8 +229,9 @@ export function leave(): void {
   call("POST", "/leave", { keepalive: true }).catch(() => undefined);
 }
 
-/** What happens to plans from now on, until the connection ends. */
-export async function* events(after: string, signal: AbortSignal): AsyncGenerator<PlanEvent> {
-  const answer = await call("GET", `/v1/events${query({ after })}`, { signal });
+/** What happens to plans from now on, until the connection ends. Nothing is missed once it is open. */
+export async function* events(after: string, onOpen: () => void): AsyncGenerator<PlanEvent> {
+  const answer = await call("GET", `/v1/events${query({ after })}`);
+  onOpen();
   for await (const { event, data } of eventsIn(answer)) if (event === "plan") yield data as PlanEvent;
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { contentOf } from "../api/server.ts";
 import type { Change } from "../api/types.ts";
-import { messageOf } from "../model/review.ts";
+import { failedReading } from "../model/review.ts";
 import { counted, size } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
 
@@ -41,7 +41,7 @@ export function Binary({ plan, change }: BinaryProps): ComponentChildren {
     for (const side of sides)
       contentOf(plan, change, { side, most, signal })
         .then((bytes) => keep(side, bytes))
-        .catch((thrown: unknown) => keep(side, messageOf(thrown)));
+        .catch((thrown: unknown) => keep(side, failedReading(thrown)));
     return () => reading.abort();
   }, [version]);
   const { before, after } = found;

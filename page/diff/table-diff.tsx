@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { rowsOf } from "../api/server.ts";
 import type { ChangedRows, ShownValue } from "../api/types.ts";
-import { messageOf } from "../model/review.ts";
+import { failedReading } from "../model/review.ts";
 import { amount, counted, size } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
 import { Definitions } from "./definitions.tsx";
@@ -31,7 +31,7 @@ export function TableDiff({ plan, resource, path, version, isOneRow }: TableDiff
     rowsOf(plan, { resource, path }, { signal: reading.signal })
       .then(setFound)
       .catch((thrown: unknown) => {
-        if (!reading.signal.aborted) setFound(messageOf(thrown));
+        if (!reading.signal.aborted) setFound(failedReading(thrown));
       });
     return () => reading.abort();
   }, [plan, resource, path, version]);
@@ -47,7 +47,7 @@ export function TableDiff({ plan, resource, path, version, isOneRow }: TableDiff
       const page = await rowsOf(plan, { resource, path }, { cursor: found.next });
       setFound({ ...page, rows: [...found.rows, ...page.rows] });
     } catch (thrown) {
-      setFound(messageOf(thrown));
+      setFound(failedReading(thrown));
     }
   };
   const Rows = isOneRow === true ? OneRow : ManyRows;

@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Change } from "../api/types.ts";
 import type { PlanModel } from "../model/plan-model.ts";
-import { messageOf } from "../model/review.ts";
+import { failedReading } from "../model/review.ts";
 import { isSideBySide } from "../model/settings.ts";
 import { amount, counted } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
@@ -41,7 +41,7 @@ export function TextDiff({ model, change }: TextDiffProps): ComponentChildren {
         setColours(await coloursOf(change.path, found));
       })
       .catch((thrown: unknown) => {
-        if (!reading.signal.aborted) setText(messageOf(thrown));
+        if (!reading.signal.aborted) setText(failedReading(thrown));
       });
     return () => {
       reading.abort();

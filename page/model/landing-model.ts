@@ -82,21 +82,19 @@ export class LandingModel {
 
   /** Settles one conflict by the user's word. */
   async resolve(conflict: Conflict, how: Resolution): Promise<void> {
-    const { beside, checkpoint } = await resolve(this.#plan.id, conflict, how);
+    const { beside, checkpoint } = await this.#long(() => resolve(this.#plan.id, conflict, how));
     const outcome = `${OUTCOMES[how]}${beside === undefined ? "" : `; the plan's version is ${beside}`}`;
     this.conflicts.value = this.conflicts.value.map((each) =>
       each === conflict ? { ...each, outcome } : each,
     );
     this.wayBack.value = checkpoint;
-    await this.#plan.load();
   }
 
   /** Takes the last update or word back. */
   async goBack(): Promise<string> {
     const checkpoint = this.wayBack.value;
-    if (checkpoint !== undefined) await restore(this.#plan.id, checkpoint);
+    if (checkpoint !== undefined) await this.#long(() => restore(this.#plan.id, checkpoint));
     this.forget();
-    await this.#plan.load();
     return "The sandboxes are as they were before. Land again to see what stands against it.";
   }
 
@@ -106,7 +104,7 @@ export class LandingModel {
     this.wayBack.value = undefined;
   }
 
-  /** Follows a long call, and reads the plan again when it ends, however it does. */
+  /** Makes a step that moves the plan, and reads the plan again before anything is said of the step. */
   async #long<T>(work: (onProgress: (progress: Progress) => void) => Promise<T>): Promise<T> {
     this.progress.value = null;
     try {
@@ -117,8 +115,8 @@ export class LandingModel {
       if (thrown instanceof CallError) this.#take(thrown.problem?.details ?? {});
       throw thrown;
     } finally {
-      this.progress.value = undefined;
       await this.#plan.load();
+      this.progress.value = undefined;
     }
   }
 

@@ -1,4 +1,5 @@
 import { batch, computed, signal } from "@preact/signals";
+import { isOver } from "../../src/core/plan.ts";
 import { CallError } from "../api/calls.ts";
 import { type CommentPlace, changesOf, look, reviewOf, showPlan, vote, voteOnHunks } from "../api/server.ts";
 import type { Change, Comment, Diff, Plan, PlanEvent, Vote } from "../api/types.ts";
@@ -82,35 +83,61 @@ export class PlanModel {
   /** Counts what this window says. What is read meanwhile may lack it. */
   #words = 0;
   #reading = new AbortController();
+  /** The newest reading. */
+  #read = Promise.resolve();
+  /** The digest of the last diff that was made while this reading goes on, by it or by another process. */
+  #sealed: unknown;
   #settle: ReturnType<typeof setTimeout> | undefined;
 
   constructor(id: string) {
     this.id = id;
   }
 
-  /** Reads everything. What is shown stays until the first page of what is new is there. */
+  /**
+   * Reads everything. What is shown stays until the first page of what is new is there. Another reading takes
+   * the place of this one: then this ends with it, so that the plan is never older than the call.
+   */
   async load(): Promise<void> {
     this.#reading.abort();
-    const reading = new AbortController();
-    this.#reading = reading;
+    clearTimeout(this.#settle);
+    this.#reading = new AbortController();
+    this.#read = this.#readAll(this.#reading.signal);
+    let read: Promise<void>;
+    do {
+      read = this.#read;
+      await read;
+    } while (read !== this.#read);
+  }
+
+  async #readAll(signal: AbortSignal): Promise<void> {
     this.isLoading.value = true;
+    this.#sealed = undefined;
     const words = this.#words;
     try {
-      const plan = await showPlan(this.id);
-      this.plan.value = plan;
-      await this.readComments();
-      if (plan.state === "open") await this.#readChanges(reading.signal);
-      else batch(() => this.#take(undefined, []));
+      const plan = await showPlan(this.id, signal);
+      const { comments } = await reviewOf(this.id, signal);
+      batch(() => {
+        this.plan.value = plan;
+        this.comments.value = comments;
+      });
+      if (plan.state === "open") await this.#readChanges(signal);
+      else if (isOver(plan)) batch(() => this.#take(undefined, []));
       this.failure.value = undefined;
-      if (words !== this.#words) this.#later();
+      const isOld = this.#sealed !== undefined && this.#sealed !== this.diff.value?.digest;
+      if (isOld || words !== this.#words) this.#later();
     } catch (thrown) {
-      if (reading.signal.aborted) return;
-      // The changes moved while they were read.
-      if (thrown instanceof CallError && thrown.problem?.code === "STALE_CURSOR") return this.#later();
+      if (signal.aborted) return;
+      if (isBehind(thrown)) return await this.#readMoved(signal);
       this.failure.value = thrown instanceof Error ? thrown.message : String(thrown);
     } finally {
-      if (this.#reading === reading) this.isLoading.value = false;
+      if (!signal.aborted) this.isLoading.value = false;
     }
+  }
+
+  /** The plan moved while it was read. */
+  async #readMoved(signal: AbortSignal): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+    if (!signal.aborted) await this.#readAll(signal);
   }
 
   /** Something happened to the plan. */
@@ -122,8 +149,12 @@ export class PlanModel {
     else if (event === "voted" || event === "looked") this.#later();
     if (!MOVING.has(event)) return;
     // Our own diff is recorded too.
-    if (event === "sealed" && details["digest"] === this.diff.value?.digest) return;
-    this.#later();
+    if (event === "sealed") {
+      this.#sealed = details["digest"];
+      if (this.isLoading.value || this.#sealed === this.diff.value?.digest) return;
+    }
+    // What this window does to the plan ends with a reading.
+    if (this.landing.progress.value === undefined) this.#later();
   }
 
   async readComments(): Promise<void> {
@@ -195,10 +226,23 @@ export class PlanModel {
     const digests = new Set(item.changes.map(({ digest }) => digest));
     this.#words += 1;
     this.#own += 1;
-    await look(this.id, [...digests]);
+    try {
+      if ((await look(this.id, [...digests])) === 0) this.#untold();
+    } catch (thrown) {
+      this.#untold();
+      // Nobody asked for it, so nobody hears that the change has moved, or the plan is over.
+      if (isBehind(thrown)) return this.#later();
+      throw thrown;
+    }
     this.changes.value = this.changes.value.map((change) =>
       digests.has(change.digest) ? { ...change, seen: true } : change,
     );
+  }
+
+  /** The server does not tell of a word of this window; it may be that of another one was taken for it. */
+  #untold(): void {
+    if (this.#own > 0) this.#own -= 1;
+    else this.#later();
   }
 
   close(): void {
@@ -265,6 +309,13 @@ export class PlanModel {
     clearTimeout(this.#settle);
     this.#settle = setTimeout(() => void this.load(), SETTLE_MS);
   }
+}
+
+/** What the page knows of the plan is no longer so. */
+const BEHIND: ReadonlySet<string | undefined> = new Set(["STALE_CURSOR", "DIGEST_DIFFERS", "PLAN_STATE"]);
+
+function isBehind(thrown: unknown): boolean {
+  return thrown instanceof CallError && BEHIND.has(thrown.problem?.code);
 }
 
 /** A word on a change takes the place of those on its hunks. */

@@ -1,4 +1,5 @@
 import { effect, signal } from "@preact/signals";
+import { CallError } from "../api/calls.ts";
 import { events, leave, listPlans, openSession } from "../api/server.ts";
 import type { Change, Plan, PlanEvent, ReviewSession, Vote } from "../api/types.ts";
 import { type Listed, voteOn } from "./change-list.ts";
@@ -34,9 +35,10 @@ export async function open(): Promise<void> {
   addEventListener("pagehide", () => {
     if (decided.value === undefined) leave();
   });
+  // First of all, so that nothing happens unheard between what is read and what is told.
+  await new Promise<void>((resolve) => void follow(resolve));
   effect(() => showModel());
   await readPlans();
-  void follow();
 }
 
 /** Does something for the user: says the text that comes of it, or why it failed. */
@@ -91,21 +93,43 @@ function showModel(): void {
   void made?.load();
 }
 
-async function follow(): Promise<void> {
+/** Hears of everything that happens, also after the connection was lost. Says when it has tried first. */
+async function follow(onTried: () => void): Promise<void> {
   let after = "now";
+  const onOpen = () => {
+    failure.value = undefined;
+    // Without a place to go on behind, what happened meanwhile is read.
+    if (after === "now") readAgain();
+    onTried();
+  };
   while (decided.value === undefined) {
     try {
-      for await (const event of events(after, new AbortController().signal)) {
+      for await (const event of events(after, onOpen)) {
         after = event.cursor;
         tell(event);
       }
     } catch (thrown) {
+      if (thrown instanceof CallError && thrown.problem?.code === "STALE_CURSOR") after = "now";
       failure.value = decided.value === undefined ? messageOf(thrown) : undefined;
+      onTried();
     }
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-    // What happened meanwhile is told by the server behind the last event, or read again.
-    if (after === "now") void model.value?.load();
   }
+}
+
+/** Reads what is shown again; nothing as long as nothing is. */
+function readAgain(): void {
+  void model.value?.load();
+  if (plans.value !== undefined) void readPlans();
+}
+
+/**
+ * What to show of a reading that failed. The server refuses what has moved since the page read it: then the
+ * plan is read again, and the view with it.
+ */
+export function failedReading(thrown: unknown): string {
+  if (thrown instanceof CallError && thrown.problem !== undefined) void model.value?.load();
+  return messageOf(thrown);
 }
 
 /** Only these change what the list of plans shows. */
@@ -115,7 +139,6 @@ const OF_LISTS: ReadonlySet<string> = new Set([
 ]);
 
 function tell(event: PlanEvent): void {
-  failure.value = undefined;
   if (model.value?.id === event.planId) model.value.tell(event);
   if (OF_LISTS.has(event.event)) void readPlans();
 }

@@ -21,6 +21,7 @@ async function end(decision: Decision, words: string): Promise<void> {
   });
   close();
   if (isDone) decided.value = words;
+  else void current.value?.load();
 }
 
 /** The question that is open, if one is. */
@@ -86,7 +87,7 @@ function WordQuestion({ model, title, explanation, button, act }: Word & { reado
     digest !== undefined && !hasMoved && model.isComplete.value && allowed.size === waiting.length;
   return (
     <Question
-      {...{ title, isReady, yes: button, onClose: close }}
+      {...{ title, isReady, isReading: model.isLoading.value, yes: button, onClose: close }}
       onYes={() => void act(model, { digest: digest ?? "", allow: [...allowed] })}
     >
       {stats !== undefined && (

@@ -23,15 +23,26 @@ interface QuestionProps extends DialogProps {
   /** The text of the button that says yes. */
   readonly yes: string;
   readonly isReady?: boolean;
+  /** Whether a yes waits until the changes are read. */
+  readonly isReading?: boolean;
   readonly onYes: () => void;
 }
 
 /** A question with its two answers. */
-export function Question({ yes, isReady = true, onYes, children, ...frame }: QuestionProps) {
+export function Question({
+  yes,
+  isReady = true,
+  isReading = false,
+  onYes,
+  children,
+  ...frame
+}: QuestionProps) {
   return (
     <Dialog {...frame}>
       {children}
       <p class="actions">
+        {/* Beside the buttons: they must not move away under a hand that is about to press one. */}
+        <span role="status">{isReading && "Reading…"}</span>
         <button type="button" onClick={frame.onClose}>
           Cancel
         </button>

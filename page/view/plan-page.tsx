@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { isOver } from "../../src/core/plan.ts";
 import { type ListRow, wordOf } from "../model/change-list.ts";
 import { addressOf, TABS, type Tab } from "../model/place.ts";
 import type { PlanModel } from "../model/plan-model.ts";
@@ -139,7 +140,11 @@ function Changes({ model }: { readonly model: PlanModel }): ComponentChildren {
   const plan = model.plan.value;
   if (plan === undefined) return <p class="empty">Reading…</p>;
   if (plan.state !== "open")
-    return <p class="empty">The plan is {plan.state}: there is nothing left to land.</p>;
+    return (
+      <p class="empty">
+        The plan is {plan.state}: {isOver(plan) ? "there is nothing left to land" : "something works on it"}.
+      </p>
+    );
   if (model.diff.value !== undefined && model.total.value === 0)
     return <p class="empty">The plan changes nothing.</p>;
   return (

@@ -36,7 +36,8 @@ describe("the verdict of a review", { skip: NO_BROWSER }, () => {
     await page.getByRole("heading", { name: "prices.txt" }).waitFor();
     await page.locator("tr.deleted, td.deleted").first().waitFor();
     await page.keyboard.press("A");
-    await page.getByRole("dialog", { name: "Approve exactly these changes?" }).waitFor();
+    const question = page.getByRole("dialog", { name: "Approve exactly these changes?" });
+    await question.getByRole("button", { name: "Approve", disabled: false }).waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByText("Approved. You can close this window.").waitFor();

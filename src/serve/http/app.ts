@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
+import { DrydockError } from "../../core/errors/errors.ts";
 import { BASE, OPERATIONS } from "../api.ts";
 import { openApiDocument } from "../openapi.ts";
 import type { ByteAnswer, Operation, ServeContext, StreamEvent } from "../operation.ts";
@@ -49,6 +50,11 @@ export interface AppOptions extends ServeContext {
   readonly mcp?: (request: Request) => Promise<Response>;
   /** Headers of every answer, also of a refusal. */
   readonly headers?: { readonly [name: string]: string };
+  /**
+   * Whether a refusal of an operation has the status of a success; its type and its `status` tell. A browser
+   * prints every other one in its console, as if the page were broken.
+   */
+  readonly refusesQuietly?: boolean;
   /** Adds routes of its own. */
   readonly extend?: (app: App) => void;
   /** Told of defects, which clients see only as such. */
@@ -61,7 +67,8 @@ export function makeApp(options: AppOptions): App {
   const app: App = new Hono();
   app.onError((thrown) => {
     const problem = reported(thrown, options);
-    return answerOf(problem, problem.status, "application/problem+json");
+    const isQuiet = options.refusesQuietly === true && thrown instanceof DrydockError && problem.status < 500;
+    return answerOf(problem, isQuiet ? 200 : problem.status, "application/problem+json");
   });
   app.notFound(() => {
     throw new RequestError([404, "NO_SUCH_OPERATION"], "There is no such operation.", {

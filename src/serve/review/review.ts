@@ -73,6 +73,7 @@ export async function serveReview({
     person: "page",
     guard: door,
     headers: PAGE_HEADERS,
+    refusesQuietly: true,
     extend: (made) => addReviewRoutes(made, { ...{ door, end, plan, services, version } }),
     onDefect: onError,
   });

@@ -54,6 +54,7 @@ export const FAILPOINT_NAMES = [
   "exchange.keep-before",
   "git-checkout.hide-refs",
   "git-checkout.record-base",
+  "git-checkout.submodule-folder",
   "git-checkout.write-tree",
   "git-landing.create",
   "git-landing.done",

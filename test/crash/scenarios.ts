@@ -333,7 +333,7 @@ async function undoLanded(world: World, sides: Sides): Promise<void> {
 /** What is left of ours, but for what an undo needs. */
 export function leftBesidesUndo(world: World): string[] {
   const isUndoRecord =
-    /^(?:home|home\/place|(?:home|workspace)\/(?:git-)?landings|workspace|owner|restored)$/;
+    /^(?:home|home\/place|(?:home|workspace)\/(?:(?:git-)?landings|submodules)|workspace|owner|restored)$/;
   return world.leftovers().filter((name) => !isUndoRecord.test(name));
 }
 

@@ -19,8 +19,8 @@ import {
   snapshotDatabase,
 } from "../support/sample-database.ts";
 import {
+  buildInPlace,
   buildRepository,
-  buildWithPacked,
   changeCheckout,
   changeInPlace,
   changeRepository,
@@ -293,7 +293,7 @@ function checkoutIn(folder: string, isInPlace: boolean): Original {
   return {
     location: join(folder, "checkout"),
     ...(isInPlace
-      ? { build: buildWithPacked, change: changeInPlace }
+      ? { build: buildInPlace, change: changeInPlace }
       : { build: buildRepository, change: changeRepository, changeDirectly: changeCheckout }),
     snapshot: snapshotRepository,
     later: LATER_FILE,

@@ -17,9 +17,11 @@ import { fastFolder } from "./fast-folder.ts";
 import { TestRepository } from "./test-repository.ts";
 import type { TreeSnapshot } from "./tree-snapshot.ts";
 
+const SUBMODULE = "submodule";
+const LOCAL = ["-c", "protocol.file.allow=always"];
 /** For what is checked by processes of their own, though there is none of it. */
 const NOTHING_DERIVED = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
-let built: string | undefined;
+const built = new Map<(root: string) => void, string>();
 const knownSnapshots = new Map<string, { readonly facts: string; readonly snapshot: TreeSnapshot }>();
 
 /**
@@ -27,16 +29,28 @@ const knownSnapshots = new Map<string, { readonly facts: string; readonly snapsh
  * no plan may touch.
  */
 export function buildRepository(root: string): void {
-  // Made once for each process, and copied: that is one git instead of a dozen.
-  if (built === undefined) {
+  copyBuilt(buildWithGit, root);
+}
+
+/** Made once for each process, and copied: that is one git instead of a dozen. */
+function copyBuilt(build: (root: string) => void, root: string): void {
+  let template = built.get(build);
+  if (template === undefined) {
     const folder = mkdtempSync(join(fastFolder(), "drydock-repository-"));
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-    buildWithGit(folder);
-    built = folder;
+    build(folder);
+    built.set(build, folder);
+    template = folder;
   }
-  cpSync(built, root, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  cpSync(template, root, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
   // The index knows the files that it was made with; now it knows these.
-  new TestRepository(root).git("status", "--porcelain");
+  for (const path of checkoutsIn(root)) new TestRepository(path).git("status", "--porcelain");
+}
+
+/** The checkout, and its submodule if it has one. */
+function checkoutsIn(root: string): readonly string[] {
+  const submodule = join(root, SUBMODULE);
+  return existsSync(submodule) ? [root, submodule] : [root];
 }
 
 function buildWithGit(root: string): void {
@@ -84,17 +98,23 @@ export function changeRepository(root: string): void {
   chmodSync(join(root, "script"), 0o755);
 }
 
-/** The same checkout, with a branch that has no file of its own. */
-export function buildWithPacked(root: string): void {
-  buildRepository(root);
+/** The same checkout, with a branch that has no file of its own, and with a submodule. */
+export function buildInPlace(root: string): void {
+  copyBuilt(buildMoreWithGit, root);
+}
+
+function buildMoreWithGit(root: string): void {
+  buildWithGit(root);
   const repository = new TestRepository(root);
+  repository.git(...LOCAL, "submodule", "--quiet", "add", root, SUBMODULE);
+  repository.git("commit", "-q", "-m", "add a submodule", "--", ".gitmodules", SUBMODULE);
   repository.git("branch", "goes");
   repository.git("pack-refs", "--all");
 }
 
 /**
- * What a plan does in it at its own path: besides, a branch and a tag come, a branch goes, and stashes come
- * and go.
+ * What a plan does in it at its own path: besides, a branch and a tag come, a branch goes, stashes come and
+ * go, and there is a commit in the submodule.
  */
 export function changeInPlace(root: string): void {
   changeRepository(root);
@@ -106,6 +126,8 @@ export function changeInPlace(root: string): void {
   repository.git("stash", "push", "-q", "--", "same");
   repository.git("stash", "drop", "-q", "stash@{1}");
   write(root, "other.log", "ignored, of the plan\n");
+  write(root, `${SUBMODULE}/changes`, "changed\n");
+  new TestRepository(join(root, SUBMODULE)).git("commit", "-q", "-a", "-m", "in the submodule");
 }
 
 /** The same as a user does it himself, in the checkout that it lands in. */
@@ -161,15 +183,25 @@ function snapshotByGit(root: string): TreeSnapshot {
     "packed-refs.lock",
   ])
     lines.set(name, String(existsSync(join(root, ".git", name))));
-  lines.set(
-    "locks",
-    readdirSync(join(root, ".git/refs"), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".lock"))
-      .join(),
-  );
+  lines.set("locks", ["refs", "modules"].flatMap((folder) => locksIn(join(root, ".git", folder))).join());
+  for (const path of checkoutsIn(root).slice(1)) {
+    const submodule = new TestRepository(path);
+    const facts = ["HEAD^{tree}", "--symbolic-full-name", "HEAD"];
+    lines.set("tree of the submodule", submodule.git("rev-parse", ...facts));
+    lines.set(
+      "fsck of the submodule",
+      submodule.git(...NOTHING_DERIVED, "fsck", "--strict", "--no-dangling"),
+    );
+  }
   for (const name of readdirSync(root, { recursive: true, encoding: "utf8" }).sort())
     if (name !== ".git" && !name.startsWith(".git/")) lines.set(name, entry(join(root, name)));
   return lines;
+}
+
+function locksIn(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => /\.lock$|(?:^|\/)drydock-/.test(name));
 }
 
 function entry(path: string): string {

@@ -15,7 +15,7 @@ import type { ChangeSet } from "../changes/change-set.ts";
 import { withoutExcluded } from "../changes/exclusions.ts";
 import type { Steps } from "../work/pace.ts";
 import { OpenWorkspace } from "../workspace/sandbox-door.ts";
-import { repositoryFrom, type Scope, withoutFrom } from "../workspace/scope.ts";
+import { repositoriesFrom, type Scope, withoutFrom } from "../workspace/scope.ts";
 import { openWorkspace, type Placement, type WorkspacePlace } from "../workspace/workspace.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
 
@@ -66,7 +66,7 @@ export function newReference(
   scope: Scope,
   path: string,
 ): SandboxRef {
-  const { root, only, without, repository } = scope;
+  const { root, only, without, repository, submodules } = scope;
   const metadata = {
     workspace: place.path,
     placement: place.placement,
@@ -75,6 +75,7 @@ export function newReference(
     ...(only !== undefined && { only }),
     ...(without !== undefined && { without }),
     ...(repository !== undefined && { repository }),
+    ...(submodules !== undefined && { submodules: submodules.map((each) => ({ ...each })) }),
   };
   return { ...made, metadata };
 }
@@ -94,7 +95,7 @@ export function scopeFrom(ref: SandboxRef): Scope {
     root: String(root),
     ...(typeof only === "string" && { only }),
     ...withoutFrom(ref.metadata),
-    ...repositoryFrom(ref.metadata),
+    ...repositoriesFrom(ref.metadata),
   };
 }
 

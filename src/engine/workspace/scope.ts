@@ -1,5 +1,5 @@
 import { UsageError } from "../../core/errors/errors.ts";
-import { baseName, isAtOrBelow, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName, nearest, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { assertResourcePath, isOfType, type PlainData, type Resource } from "../../core/resource/resource.ts";
 
 /**
@@ -16,12 +16,21 @@ export interface Scope {
   readonly without?: readonly string[];
   /** The folder in it with HEAD and the index of a checkout, if that is known. */
   readonly repository?: string;
+  /** The submodules of a checkout whose repositories land by git's own rules. */
+  readonly submodules?: readonly Submodule[];
+}
+
+export interface Submodule {
+  /** The path of its repository in the folder. */
+  readonly repository: string;
+  /** The absolute path of its files. */
+  readonly worktree: string;
 }
 
 export function scopeOf(resource: Resource): Scope {
   const { location, properties } = resource;
   if (!isOfType(resource, "fs-file"))
-    return { root: location, ...withoutFrom(properties), ...repositoryFrom(properties) };
+    return { root: location, ...withoutFrom(properties), ...repositoriesFrom(properties) };
   const slash = location.lastIndexOf("/");
   return { root: location.slice(0, slash) || "/", only: baseName(location) };
 }
@@ -32,15 +41,29 @@ export function withoutFrom(facts: { readonly [key: string]: PlainData }): Pick<
   return Array.isArray(without) && without.length > 0 ? { without: without.map(String) } : {};
 }
 
-/** The repository, from the properties of a resource or the metadata of a sandbox. */
-export function repositoryFrom(facts: { readonly [key: string]: PlainData }): Pick<Scope, "repository"> {
-  const { repository } = facts;
-  return typeof repository === "string" ? { repository } : {};
+/** The repositories, from the properties of a resource or the metadata of a sandbox. */
+export function repositoriesFrom(facts: {
+  readonly [key: string]: PlainData;
+}): Pick<Scope, "repository" | "submodules"> {
+  const { repository, submodules } = facts;
+  if (typeof repository !== "string") return {};
+  return Array.isArray(submodules) && submodules.length > 0
+    ? { repository, submodules: submodules as unknown as readonly Submodule[] }
+    : { repository };
 }
 
 /** Whether this path is excluded from the resource. */
-export function isExcluded({ without = [] }: Scope, path: string): boolean {
-  return without.some((other) => isAtOrBelow(path, other));
+export function isExcluded({ without }: Scope, path: string): boolean {
+  return without !== undefined && nearest(asSet(without), path) !== undefined;
+}
+
+/** A checkout with many submodules has thousands of excluded paths, and every change asks for them. */
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function asSet(paths: readonly string[]): ReadonlySet<string> {
+  const known = sets.get(paths) ?? new Set(paths);
+  sets.set(paths, known);
+  return known;
 }
 
 /** The engine's path for a path inside the resource. */

@@ -28,7 +28,10 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
 
-const REMOVAL = { point: failpoint("cleanup.remove"), keeps: ["landings", "git-landings", "closed"] };
+const REMOVAL = {
+  point: failpoint("cleanup.remove"),
+  keeps: ["landings", "git-landings", "submodules", "closed"],
+};
 
 /** The part of a reference that is known before the strategy decides anything. */
 export type NewReference = Pick<SandboxRef, "sandboxId" | "planId" | "resourceId" | "strategyName">;
@@ -100,8 +103,8 @@ export abstract class WorkspaceStrategy<Sandbox extends Disposable> {
 
   /**
    * The failpoint of each removal, and the names that an undo needs: `landings` holds undo records, and
-   * entries kept for another writer; `git-landings` those of repositories; `closed` the change times that an
-   * undo goes by (sandbox-door.ts).
+   * entries kept for another writer; `git-landings` and `submodules` those of repositories; `closed` the
+   * change times that an undo goes by (sandbox-door.ts).
    */
   protected readonly removal: { readonly point: Failpoint; readonly keeps: readonly string[] } = REMOVAL;
 

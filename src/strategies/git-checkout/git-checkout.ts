@@ -19,21 +19,21 @@ import {
   openPlaceOf,
   scopeFrom,
 } from "../../engine/sandbox/sandbox-reference.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { type Scope, withoutFrom } from "../../engine/workspace/scope.ts";
+import { removeAllBut } from "../../engine/workspace/workspace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { outsideRepository } from "../../system/git/outside-repository.ts";
 import { Git } from "../../system/process/git.ts";
 import type { NewReference, NewSandbox } from "../folder/workspace-strategy.ts";
-import { type Checkout, findCheckout } from "../git-worktree/checkout/checkout.ts";
+import { findCheckout } from "../git-worktree/checkout/checkout.ts";
 import { LandingFolder } from "../git-worktree/landing/landing-record.ts";
 import { shownMove } from "../git-worktree/landing/ref-moves.ts";
 import { REPOSITORY } from "../git-worktree/layout.ts";
 import { dropRefs, refsOf } from "../git-worktree/repository/repository-refs.ts";
-import { SandboxParts } from "../git-worktree/sandbox-parts.ts";
 import type { Layers } from "../overlay/landed-layer.ts";
 import type { OverlayWay } from "../overlay/layout.ts";
 import { OverlayStrategy } from "../overlay/overlay.ts";
-import { CheckoutLandings } from "./checkout-landings.ts";
 import {
   DOT_GIT,
   notAsFiles,
@@ -41,25 +41,22 @@ import {
   pathBelow,
   pathIn,
   REPOSITORY_TYPE,
-  type RepositoryPlace,
   repositoryPlace,
+  SUBMODULES,
 } from "./layout.ts";
 import { OpenRepository } from "./open-repository.ts";
-import { pinRepository } from "./pinned-repository.ts";
+import { pinRepository, pinSubmodules } from "./pinned-repository.ts";
+import { FILES, ofFiles, type PreparedPart, partsOf, together } from "./prepared-parts.ts";
 import { isEmpty, type RepositoryChanges, repositoryChanges } from "./repository-changes.ts";
+import { placeByGit, SandboxRepositories, type SandboxRepository } from "./sandbox-repositories.ts";
 import { shownRepository } from "./shown-repository.ts";
-
-/** What a prepared landing consists of. Absent: nothing to do there. */
-interface Both {
-  readonly files?: PreparedCommit;
-  readonly repository?: PreparedCommit;
-}
+import { placeOfSubmodule, submodulesOf } from "./submodules.ts";
 
 /**
  * A git checkout at its own path, with everything in it: an overlay of the whole checkout, whose repository
  * lands by git's own rules. Objects are added, refs move under git's locks, the index takes over what was
- * staged, logs get their lines. Everything else lands as files do, settings and hooks too, which need the
- * user's word. layout.ts lists the files of a sandbox.
+ * staged, logs get their lines. So do the repositories of its submodules. Everything else lands as files do,
+ * settings and hooks too, which need the user's word. layout.ts lists the files of a sandbox.
  *
  * A checkout of which git itself shows only a part, or whose repository we can't lock, lands file by file.
  */
@@ -105,10 +102,17 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     const { without = [] } = withoutFrom(resource.properties);
     const owner = ownerOf(resource.properties);
     const repository = owner === undefined ? DOT_GIT : pathBelow(resource.location, owner.gitDir);
-    const isByGit = (await this.#whyAsFiles(resource)) === undefined;
-    const excluded = isByGit ? [...without, ...notAsFiles(repositoryPlace(repository))] : without;
-    const properties = { ...resource.properties, without: excluded, repository };
-    return await super.create(planId, { ...resource, properties });
+    const properties = { ...resource.properties, without, repository };
+    if ((await this.#whyAsFiles(resource)) !== undefined)
+      return await super.create(planId, { ...resource, properties });
+    const { location } = resource;
+    const submodules = await submodulesOf(this.#git, { location, worktree: owner?.worktree ?? location });
+    const places = [repositoryPlace(repository), ...submodules.map(placeOfSubmodule)];
+    const excluded = {
+      without: [...without, ...places.flatMap(notAsFiles)],
+      submodules: submodules.map((each) => ({ ...each })),
+    };
+    return await super.create(planId, { ...resource, properties: { ...properties, ...excluded } });
   }
 
   /** The reference says to which checkout a repository belongs, and where the repository of a checkout is. */
@@ -139,7 +143,7 @@ export class GitCheckoutStrategy extends OverlayStrategy {
       else take(change);
     };
     shown.forEach(takeOne);
-    await super.diff(ref, takeOne);
+    await super.diff(await this.#withoutGone(ref), takeOne);
     return { changes: kept, stats: count.stats };
   }
 
@@ -160,30 +164,35 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     transaction: Transaction,
     prepared: PreparedCommit,
   ): Promise<CommitResult> {
-    const { files, repository } = bothOf(prepared);
+    const parts = partsOf(prepared);
+    const files = parts[FILES];
     const landed =
-      files === undefined ? undefined : await super.commitPrepared(ref, unwrapped(transaction), files);
-    if (repository === undefined) return { changes: prepared.changes, attention: landed?.attention ?? [] };
-    using parts = this.#parts(ref, openPlaceOf(ref));
-    const tree = this.tree(parts.workspace, scopeFrom(ref));
-    if (tree.isFinished) tree.markStale();
-    const attention = await this.#landings(ref, parts).run(repository);
-    return { changes: prepared.changes, attention: [...(landed?.attention ?? []), ...attention] };
+      files === undefined ? undefined : await super.commitPrepared(ref, ofFiles(transaction), files);
+    const attention = [...(landed?.attention ?? [])];
+    using workspace = openPlaceOf(ref);
+    using repositories = this.#repositories(ref, workspace);
+    for (const [{ landings }, part] of repositories.of(parts)) {
+      const tree = this.tree(workspace, scopeFrom(ref));
+      if (tree.isFinished) tree.markStale();
+      attention.push(...(await landings.run(part)));
+    }
+    return { changes: prepared.changes, attention };
   }
 
   override async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
-    const workspace = openPlaceIfThere(ref);
+    using workspace = openPlaceIfThere(ref);
     if (workspace === undefined) return [];
-    using parts = this.#parts(ref, workspace);
-    const landings = this.#landings(ref, parts);
+    using repositories = this.#repositories(ref, workspace);
     if (transaction.undoes !== undefined) {
-      const { files, repository } = bothOf(transaction.undoes.prepared);
-      if (repository !== undefined) landings.rollbackUndo(transaction.id, repository);
-      return files === undefined ? [] : await super.rollbackPrepared(ref, unwrapped(transaction));
+      const parts = partsOf(transaction.undoes.prepared);
+      for (const [{ landings }, part] of repositories.of(parts)) landings.rollbackUndo(transaction.id, part);
+      return parts[FILES] === undefined ? [] : await super.rollbackPrepared(ref, ofFiles(transaction));
     }
-    const attention = await super.rollbackPrepared(ref, transaction);
+    const attention = [...(await super.rollbackPrepared(ref, transaction))];
     const tree = this.tree(workspace, scopeFrom(ref));
-    return [...attention, ...(await landings.rollbackPrepared(transaction, () => tree.markFresh()))];
+    for (const { landings } of repositories.all)
+      attention.push(...(await landings.rollbackPrepared(transaction, () => tree.markFresh())));
+    return attention;
   }
 
   override async landed(
@@ -191,14 +200,16 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     transaction: Transaction,
     prepared: PreparedCommit,
   ): Promise<readonly Change[]> {
-    const { files, repository } = bothOf(prepared);
-    const place = placeByGit(scopeFrom(ref));
-    using parts = this.#parts(ref, openPlaceOf(ref));
-    const moves = repository === undefined ? [] : this.#landings(ref, parts).landed(repository).moves;
-    return [
-      ...(place === undefined ? [] : moves.map((move) => shownMove(move, pathIn(place, move.ref)))),
-      ...(files === undefined ? [] : await super.landed(ref, transaction, files)),
-    ];
+    const parts = partsOf(prepared);
+    using workspace = openPlaceOf(ref);
+    using repositories = this.#repositories(ref, workspace);
+    const moves = repositories
+      .of(parts)
+      .flatMap(([{ landings, place }, part]) =>
+        landings.landed(part).moves.map((move) => shownMove(move, pathIn(place, move.ref))),
+      );
+    const files = parts[FILES];
+    return [...moves, ...(files === undefined ? [] : await super.landed(ref, transaction, files))];
   }
 
   override async readLanded(
@@ -206,63 +217,87 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     path: string,
     landed: LandedSide,
   ): Promise<Uint8Array | undefined> {
-    const { files } = bothOf(landed.prepared);
+    const files = partsOf(landed.prepared)[FILES];
     return files && (await super.readLanded(ref, path, { ...landed, prepared: files }));
   }
 
   override async rollback(ref: SandboxRef): Promise<void> {
-    if (placeByGit(scopeFrom(ref)) !== undefined) await this.#rollbackRepository(ref);
+    if (placeByGit(scopeFrom(ref)) !== undefined) await this.#rollbackRepositories(ref);
     await super.rollback(ref);
   }
 
-  async #rollbackRepository(ref: SandboxRef): Promise<void> {
-    using parts = this.#parts(ref, openPlaceOf(ref));
-    const landings = this.#landings(ref, parts);
+  async #rollbackRepositories(ref: SandboxRef): Promise<void> {
+    using workspace = openPlaceOf(ref);
+    using repositories = this.#repositories(ref, workspace);
     try {
-      for (const id of LandingFolder.ids(parts.workspace)) await landings.revert(id);
-      await landings.dropLandingRefs();
+      for (const { landings, parts } of repositories.all) {
+        for (const id of LandingFolder.ids(parts.workspace)) await landings.revert(id);
+        await landings.dropLandingRefs();
+      }
     } catch (thrown) {
-      throw notRolledBack(parts.checkout.root, false, thrown);
+      throw notRolledBack(scopeFrom(ref).root, false, thrown);
     }
   }
 
   protected override begin(layers: Layers, scope: Scope): void {
     const place = placeByGit(scope);
-    if (place !== undefined) pinRepository(layers, place);
+    if (place === undefined) return;
+    pinRepository(layers, place);
+    pinSubmodules(layers, scope.submodules ?? []);
   }
 
   protected override forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
-    const { files, repository } = bothOf(prepared);
-    if (repository !== undefined) this.#landings(ref, this.#parts(ref, workspace)).discard(repository);
+    const parts = partsOf(prepared);
+    using repositories = this.#repositories(ref, workspace);
+    for (const [{ landings }, part] of repositories.of(parts)) landings.discard(part);
+    const files = parts[FILES];
     if (files !== undefined) super.forgetLanding(ref, workspace, files);
   }
 
   protected override hasLandings(ref: SandboxRef, workspace: Folder): boolean {
-    return super.hasLandings(ref, workspace) || LandingFolder.ids(workspace).length > 0;
+    if (super.hasLandings(ref, workspace)) return true;
+    using repositories = this.#repositories(ref, workspace);
+    return repositories.all.some(({ parts }) => LandingFolder.ids(parts.workspace).length > 0);
   }
 
   protected override async release(ref: SandboxRef, workspace: Folder | undefined): Promise<void> {
-    if (workspace?.facts(REPOSITORY) !== undefined)
-      await dropRefs(this.#git, checkoutOf(ref), refsIn(ref), "all");
+    if (workspace !== undefined) await this.#releaseRepositories(ref, workspace);
     await super.release(ref, workspace);
+  }
+
+  /** Of a submodule only the undo records stay. */
+  async #releaseRepositories(ref: SandboxRef, workspace: Folder): Promise<void> {
+    using repositories = this.#repositories(ref, workspace);
+    for (const { parts, isSubmodule } of repositories.all) {
+      if (parts.workspace.facts(REPOSITORY) !== undefined)
+        await dropRefs(this.#git, parts.checkout, refsOf(ref.planId, ref.resourceId), "all");
+      if (isSubmodule) removeAllBut(this.removal.point, parts.workspace, this.removal.keeps);
+    }
+    const hasRecords = repositories.all.some(
+      ({ parts, isSubmodule }) => isSubmodule && LandingFolder.ids(parts.workspace).length > 0,
+    );
+    if (!hasRecords) removeTree(this.removal.point, workspace, SUBMODULES);
   }
 
   async #prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
     using workspace = openPlaceOf(ref);
     await this.freeze(ref, workspace);
     // A part is files alone; commits land with the rest.
-    const repository =
-      transaction.only === undefined ? await this.#prepareRepository(ref, transaction) : undefined;
-    const files = (await super.prepare(ref, transaction)) ?? undefined;
-    return together({ ...(files && { files }), ...(repository && { repository }) });
+    const repositories =
+      transaction.only === undefined ? await this.#prepareRepositories(ref, transaction) : [];
+    const files = await super.prepare(await this.#withoutGone(ref), transaction);
+    return together([[FILES, files], ...repositories]);
   }
 
-  async #prepareRepository(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | undefined> {
-    return await this.#withChanges(ref, async (parts, changes, repository) =>
+  async #prepareRepositories(ref: SandboxRef, transaction: Transaction): Promise<readonly PreparedPart[]> {
+    // A commit of the checkout names those of its submodules, so they stay as they are.
+    const { squash: _, ...asTheyAre } = transaction;
+    return await this.#eachChanged(ref, async ({ part, landings, isSubmodule }, changes, repository) => [
+      part,
       isEmpty(changes)
-        ? undefined
-        : await this.#landings(ref, parts).prepare(transaction, changes, repository),
-    );
+        ? null
+        : await landings.prepare(isSubmodule ? asTheyAre : transaction, changes, repository),
+    ]);
   }
 
   async #prepareUndo(
@@ -270,40 +305,54 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     transaction: Transaction,
     { prepared }: NonNullable<Transaction["undoes"]>,
   ): Promise<PreparedCommit | null> {
-    const landed = bothOf(prepared);
-    using parts = this.#parts(ref, openPlaceOf(ref));
-    const repository =
-      landed.repository && (await this.#landings(ref, parts).prepareUndo(transaction.id, landed.repository));
-    const files = (landed.files && (await super.prepare(ref, unwrapped(transaction)))) ?? undefined;
-    return together({ ...(files && { files }), ...(repository && { repository }) });
+    const landed = partsOf(prepared);
+    using workspace = openPlaceOf(ref);
+    using repositories = this.#repositories(ref, workspace);
+    const undone: PreparedPart[] = [];
+    for (const [{ part, landings }, known] of repositories.of(landed))
+      undone.push([part, await landings.prepareUndo(transaction.id, known)]);
+    const files = landed[FILES] === undefined ? null : await super.prepare(ref, ofFiles(transaction));
+    return together([[FILES, files], ...undone]);
   }
 
   async #shown(ref: SandboxRef): Promise<readonly Change[]> {
-    return (await this.#withChanges(ref, (parts, changes) => shownRepository(parts, changes))) ?? [];
+    return (await this.#eachChanged(ref, ({ parts }, changes) => shownRepository(parts, changes))).flat();
   }
 
-  /** Calls back with the changes of the repository, unless programs have removed it. */
-  async #withChanges<T>(
+  /** Calls back with the changes of each repository, unless programs have removed it. */
+  async #eachChanged<T>(
     ref: SandboxRef,
-    action: (parts: SandboxParts, changes: RepositoryChanges, repository: OpenRepository) => Promise<T>,
-  ): Promise<T | undefined> {
+    action: (one: SandboxRepository, changes: RepositoryChanges, repository: OpenRepository) => Promise<T>,
+  ): Promise<readonly T[]> {
     using sandbox = await this.open(ref);
-    const place = placeByGit(sandbox.scope);
-    using repository = place && OpenRepository.in(sandbox.own, place);
-    if (place === undefined || repository === undefined) return undefined;
-    const parts = this.#parts(ref, sandbox.workspace);
-    const changes = await repositoryChanges(parts, repository, place);
-    return await action(parts, changes, repository);
+    using repositories = this.#repositories(ref, sandbox.workspace);
+    const results: T[] = [];
+    for (const one of repositories.all) {
+      using repository = OpenRepository.in(sandbox.own, one.place);
+      if (repository === undefined) continue;
+      const changes = await repositoryChanges(one.parts, repository, one.place);
+      results.push(await action(one, changes, repository));
+    }
+    return results;
   }
 
-  #landings(ref: SandboxRef, parts: SandboxParts): CheckoutLandings {
+  /** The reference without submodules whose repository programs have removed: it goes as files do. */
+  async #withoutGone(ref: SandboxRef): Promise<SandboxRef> {
+    const { submodules = [], without = [] } = scopeFrom(ref);
+    if (submodules.length === 0) return ref;
+    using sandbox = await this.open(ref);
+    const gone = submodules.map(placeOfSubmodule).filter((place) => {
+      using repository = OpenRepository.in(sandbox.own, place);
+      return repository === undefined;
+    });
+    const asFiles = new Set(gone.flatMap(notAsFiles));
+    return { ...ref, metadata: { ...ref.metadata, without: without.filter((path) => !asFiles.has(path)) } };
+  }
+
+  #repositories(ref: SandboxRef, workspace: Folder): SandboxRepositories {
     const { signal, now } = this.context;
-    const exchange = this.landings(parts.workspace, scopeFrom(ref));
-    return new CheckoutLandings(parts, { exchange, refs: refsIn(ref), signal, now });
-  }
-
-  #parts(ref: SandboxRef, workspace: Folder): SandboxParts {
-    return new SandboxParts(this.#git, checkoutOf(ref), workspace);
+    const exchange = (folder: Folder) => this.landings(folder, scopeFrom(ref));
+    return new SandboxRepositories(ref, workspace, { git: this.#git, exchange, signal, now });
   }
 
   /** Why git's own rules can't be kept for a checkout. */
@@ -320,12 +369,6 @@ export class GitCheckoutStrategy extends OverlayStrategy {
   }
 }
 
-/** Where the repository of a sandbox is, if it lands by git's own rules and not file by file. */
-function placeByGit({ repository, without = [] }: Scope): RepositoryPlace | undefined {
-  const place = repository === undefined ? undefined : repositoryPlace(repository);
-  return place !== undefined && without.includes(pathIn(place, "HEAD")) ? place : undefined;
-}
-
 /** Why a checkout has no sandbox at its own path. */
 function whyNotHere({ type, location, properties }: Resource): string | undefined {
   if (type === REPOSITORY_TYPE)
@@ -339,36 +382,4 @@ function whyNotHere({ type, location, properties }: Resource): string | undefine
 
 function asFiles(why: string): string {
   return `its repository lands file by file: ${why}`;
-}
-
-function checkoutOf(ref: SandboxRef): Checkout {
-  const { root } = scopeFrom(ref);
-  const owner = ownerOf(ref.metadata);
-  const gitDir = owner?.gitDir ?? `${root}/${DOT_GIT}`;
-  const commonDir = owner === undefined ? gitDir : root;
-  return { root: owner?.worktree ?? root, gitDir, commonDir, objectFormat: "sha1" };
-}
-
-function refsIn({ planId, resourceId }: SandboxRef): string {
-  return refsOf(planId, resourceId);
-}
-
-function together(both: Both): PreparedCommit | null {
-  const { files, repository } = both;
-  if (files === undefined && repository === undefined) return null;
-  const data = Object.fromEntries(Object.entries(both).map(([part, prepared]) => [part, { ...prepared }]));
-  return { changes: (files?.changes ?? 0) + (repository?.changes ?? 0), data };
-}
-
-function bothOf({ data }: PreparedCommit): Both {
-  return data as unknown as Both;
-}
-
-/** The transaction as the strategy of folders knows it. */
-function unwrapped(transaction: Transaction): Transaction {
-  const { undoes } = transaction;
-  const files = undoes === undefined ? undefined : bothOf(undoes.prepared).files;
-  return undoes === undefined || files === undefined
-    ? transaction
-    : { ...transaction, undoes: { ...undoes, prepared: files } };
 }

@@ -12,10 +12,12 @@
  *   base-index       the index when the sandbox began
  *   landings/        the exchange of files (engine/landing/landings.ts)
  *   git-landings/    what a landing does to the user's repository (git-worktree/landing/landing-record.ts)
+ *   submodules/N/    the same four of the repository of a submodule; what the sandbox has of that repository
+ *                    is in the upper layer too, at its path
  *
- * If the repository is not in the checkout, as with a linked worktree or a submodule, it is a resource of its
- * own in the plan, whose sandbox has the same files, with `upper/` in the place of `upper/.git/`. The sandbox
- * of the checkout is then that of a folder.
+ * If the repository is not in the checkout, as with a linked worktree or a submodule alone, it is a resource
+ * of its own in the plan, whose sandbox has the same files, with `upper/` in the place of `upper/.git/`. The
+ * sandbox of the checkout is then that of a folder.
  */
 
 import { isAtOrBelow, joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
@@ -23,6 +25,7 @@ import type { PlainRecord } from "../../core/resource/resource.ts";
 
 export const GIT_BASE = "git-base";
 export const BASE_INDEX = "base-index";
+export const SUBMODULES = "submodules";
 export const DOT_GIT = ".git";
 
 /** The type of a repository that is a resource because a checkout of the plan belongs to it. */
@@ -68,6 +71,11 @@ export interface RepositoryPlace {
 /** The place, from the path of the folder with HEAD and the index. */
 export function repositoryPlace(own: string): RepositoryPlace {
   return { own, common: own.replace(/(?:^|\/)worktrees\/[^/]+$/, "") || ROOT_PATH };
+}
+
+/** The folder in the workspace for the repository of a submodule. */
+export function submoduleFolder(at: number): string {
+  return `${SUBMODULES}/${at}`;
 }
 
 /** The path of a ref, of HEAD or of the index in the resource. */

@@ -2,6 +2,7 @@ import { StateError } from "../../core/errors/errors.ts";
 import { joinPath } from "../../core/paths/byte-path.ts";
 import { copyEntry } from "../../engine/tree/copy-tree.ts";
 import { runAtOnce } from "../../engine/work/pace.ts";
+import type { Submodule } from "../../engine/workspace/scope.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { writeXattrs } from "../../system/calls/xattrs.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
@@ -10,10 +11,15 @@ import { copyIndex } from "../git-worktree/checkout/index-files.ts";
 import type { Layers } from "../overlay/landed-layer.ts";
 import type { LayerMarks } from "../overlay/layer-marks.ts";
 import { LayerWriter } from "../overlay/layer-writing.ts";
-import { BASE_INDEX, GIT_BASE, PINNED, type RepositoryPlace } from "./layout.ts";
+import { BASE_INDEX, GIT_BASE, PINNED, type RepositoryPlace, SUBMODULES } from "./layout.ts";
 import { OpenRepository, type RepositoryState } from "./open-repository.ts";
+import { placeOfSubmodule } from "./submodules.ts";
 
-const POINTS = { mark: failpoint("git-checkout.hide-refs"), base: failpoint("git-checkout.record-base") };
+const POINTS = {
+  mark: failpoint("git-checkout.hide-refs"),
+  base: failpoint("git-checkout.record-base"),
+  folder: failpoint("git-checkout.submodule-folder"),
+};
 export const STASH = "refs/stash";
 
 /** The state of a repository when the sandbox began. */
@@ -27,11 +33,13 @@ export interface RepositoryBase extends RepositoryState {
 }
 
 /**
- * Copies into a new upper layer what says where branches are, hides the original's, and records the state.
+ * Copies into a new upper layer what says where branches are, hides the original's, and records the state in
+ * a folder of the workspace, or in the workspace itself.
  */
 export function pinRepository(
   { upper, lower, marks, record, workspace }: Layers,
   place: RepositoryPlace,
+  into: Folder = workspace,
 ): void {
   const writer = new LayerWriter(marks, record, workspace);
   const pin = (folder: string, names: readonly string[]) =>
@@ -45,8 +53,21 @@ export function pinRepository(
   );
   using repository = OpenRepository.in(upper, place);
   if (repository === undefined) return;
-  copyIndex(repository.own, "index", workspace, BASE_INDEX);
-  saveBase(workspace, repository);
+  copyIndex(repository.own, "index", into, BASE_INDEX);
+  saveBase(into, repository);
+}
+
+/** Does the same for the repositories of submodules. One that the user has removed since has no state. */
+export function pinSubmodules(layers: Layers, submodules: readonly Submodule[]): void {
+  if (submodules.length === 0) return;
+  using all = layers.workspace.ensureFolder(POINTS.folder, SUBMODULES);
+  for (const [at, submodule] of submodules.entries()) {
+    const place = placeOfSubmodule(submodule);
+    using repository = layers.lower.openBelowIfThere(place.own);
+    if (repository === undefined) continue;
+    using into = all.ensureFolder(POINTS.folder, String(at));
+    pinRepository(layers, place, into);
+  }
 }
 
 /** A folder that is copied hides what the original has in it. */

@@ -6,6 +6,7 @@ import { isThere } from "../../system/data/existence.ts";
 import { underWay } from "../git-worktree/checkout/checkout.ts";
 import { ScratchIndex } from "../git-worktree/checkout/index-files.ts";
 import { assertHarmless } from "../git-worktree/landing/landing-plan.ts";
+import { assertThere } from "../git-worktree/landing/landing-refusals.ts";
 import { isRefName, targetOf } from "../git-worktree/repository/ref-files.ts";
 import { makeOwnRepository } from "../git-worktree/repository/repositories.ts";
 import { readConfig, splitNul } from "../git-worktree/repository/repository-config.ts";
@@ -134,6 +135,7 @@ async function leftOut(parts: SandboxParts, folder: Folder, name: string): Promi
 /** Makes our own repository, which borrows the objects of both layers. */
 async function makeRepository(parts: SandboxParts, repository: Folder, base: RepositoryBase): Promise<void> {
   const { git, checkout, workspace } = parts;
+  assertThere(checkout);
   using objects = repository.openBelowIfThere("objects");
   using info = objects?.openBelowIfThere("info");
   if (info?.facts("alternates") !== undefined) throw borrowed();

@@ -70,7 +70,7 @@ async function operate(drydock: Services): Promise<unknown> {
     case "undo":
       return await plans.undo(request.plan);
     case "rollback":
-      return await plans.rollback(request.plan);
+      return await plans.rollback(request.plan, request.only === undefined ? {} : { only: request.only });
     case "cancel":
       return await plans.cancel(request.plan);
     case "recover":
@@ -84,7 +84,9 @@ async function operate(drydock: Services): Promise<unknown> {
     case "update-plan":
       return await drydock.updates.update(request.plan);
     case "resolve-path":
-      return await drydock.updates.resolve(request.plan, { resource: "r1", path: "clean", how: "ours" });
+      return await drydock.updates.resolve(request.plan, {
+        ...{ resource: "r1", path: request.path ?? "clean", how: "ours" },
+      });
     case "purge":
       return await drydock.cleanup.purge();
     case "expire":

@@ -33,13 +33,13 @@ export interface DriverRequest {
   readonly config?: string;
   /** The ways in which `overlay_in_one_way` may mount. */
   readonly ways?: readonly OverlayWay[];
-  /** For `apply`: what lands, if not all. */
+  /** For `apply` and `rollback`: what lands or goes, if not all. */
   readonly only?: readonly string[];
   /** Lands what votes approve. */
   readonly approvedPart?: boolean;
   /** Of a checkpoint. */
   readonly label?: string;
-  /** For `write`: where to. */
+  /** For `write`: where to. For `resolve-path`: which conflict. */
   readonly resource?: string;
   readonly path?: string;
 }

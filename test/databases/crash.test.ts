@@ -17,11 +17,14 @@ import {
 import type { WorldOptions } from "../crash/world.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import type { SampleDatabase } from "../support/sample-database.ts";
+import { resolveRow, rollbackUpdatedDatabase, takeRowOut, updateDatabase } from "./update-scenarios.ts";
 
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
 const OWN = /^sqlite\./;
 /** Where both do something, and what they are told apart by. */
 const LANDING = /^(?:sqlite|stage|landings|land|record|cleanup)\.|^store\.writ/;
+/** What only updates do, and where a checkpoint brings back what they had done. */
+const UPDATING = /^sqlite\.(?:merge|move|note-merge|drop-merges|take-out|restore)/;
 /** Where a database goes from the one side to the other. */
 const TURNING = /^sqlite\.(?:lock|commit|note|revert|remove-marker|mark)/;
 const ROWS: SampleDatabase = { journal: "wal", change: "rows" };
@@ -78,6 +81,18 @@ describe("a folder and a SQLite database in one plan", () => {
     disturb(t, checkpoint, folderAnd(ROWS), { at: /^(?:sqlite|checkpoint)\./ }));
   it("[T3][C6][A17] a crash in restoreCheckpoint leaves it to be finished", (t) =>
     disturb(t, restore, folderAnd(ROWS), { at: /^(?:sqlite|checkpoint)\./ }));
+  it("[V9][A17] a crash in an update leaves the database merged, or as it was", (t) =>
+    disturb(t, updateDatabase, folderAnd(ROWS), { at: UPDATING }));
+  it("[V9][A17] so does a crash in the recovery from one", (t) =>
+    disturb(t, recoveryAfter(updateDatabase, "sqlite.move-own:1=kill"), folderAnd(ROWS), { at: UPDATING }));
+  it("[V9][A17] a crash in resolving a row leaves both versions there", (t) =>
+    disturb(t, resolveRow, folderAnd(ROWS), { at: UPDATING }));
+  it("[V9] a crash in a rollback leaves nothing of an update", (t) =>
+    disturb(t, rollbackUpdatedDatabase, folderAnd(ROWS), { at: UPDATING }));
+  it("[V9][A17] a crash in taking a row out leaves it out, or all of the work", (t) =>
+    disturb(t, takeRowOut, folderAnd(ROWS), { at: UPDATING }));
+  it("[V9][A5] an update that fails is taken back", (t) =>
+    disturb(t, updateDatabase, folderAnd(ROWS), { at: /^sqlite\.(?:move|note-merge)/, by: errorCases }));
   it("[A1][A2][A7] an error in apply is all or nothing, and its report is true", (t) =>
     disturb(t, apply, folderAnd(ROWS), { at: OWN, by: errorCases }));
   it("[A1][C2] an error in create leaves a whole plan or none", (t) =>

@@ -37,7 +37,8 @@ export function differencesFromBase(db: SqliteDatabase): Conflict[] {
     .flatMap(({ name }) => rowsThatDiffer(db, name));
 }
 
-function rowsThatDiffer(db: SqliteDatabase, name: string): Conflict[] {
+/** The rows of a table that differ between `base` and `main`, which define it alike. */
+export function rowsThatDiffer(db: SqliteDatabase, name: string): Conflict[] {
   const shape = tableShape(db, "base", name);
   const lacking = lacksKey(shape);
   const [base, main] = [rowsOf("base", shape), rowsOf("main", shape)];

@@ -1,7 +1,7 @@
 import type { DatabaseValue } from "../../core/values/query.ts";
 import { changedTables, recordedObjects } from "./sqlite-changes.ts";
-import type { SqliteDatabase } from "./sqlite-database.ts";
-import { schemaObjects } from "./sqlite-schema.ts";
+import { SqliteDatabase } from "./sqlite-database.ts";
+import { hasTable, schemaObjects } from "./sqlite-schema.ts";
 
 /** A row that refers to a missing row. */
 export interface BrokenReference {
@@ -9,6 +9,8 @@ export interface BrokenReference {
   /** The rowid of the row, NULL if the table has none. */
   readonly row: DatabaseValue;
   readonly parent: string;
+  /** Which of the foreign keys of its table. */
+  readonly key: number;
 }
 
 /** The rows of these tables that refer to missing rows. */
@@ -24,7 +26,9 @@ export function brokenReferences(
       `SELECT "table", rowid, parent, fkid FROM pragma_foreign_key_check('${name}', '${database}')`,
     );
     for (const [from, row = null, parent, key] of rows)
-      broken.set(`${from} ${row} ${parent} ${key}`, { table: String(from), row, parent: String(parent) });
+      broken.set(`${from} ${row} ${parent} ${key}`, {
+        ...{ table: String(from), row, parent: String(parent), key: Number(key) },
+      });
   }
   return broken;
 }
@@ -50,4 +54,11 @@ export function referringTables(db: SqliteDatabase, record: string): string[] {
         (parents.length > 0 && changed.has(name.toLowerCase()))
       );
     });
+}
+
+/** Which of these references are broken in the database at this path. */
+export function brokenIn(path: string, tables: readonly string[]): string[] {
+  using db = new SqliteDatabase(path, "write");
+  const there = tables.filter((table) => hasTable(db, "main", table));
+  return [...brokenReferences(db, "main", there).keys()];
 }

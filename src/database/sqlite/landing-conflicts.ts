@@ -66,7 +66,7 @@ function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Direc
 /**
  * Objects that another writer has added to a table that will be dropped or rebuilt. They would go with it.
  */
-function foreignObjects(db: SqliteDatabase, objects: readonly ChangedObject[]): Conflict[] {
+export function foreignObjects(db: SqliteDatabase, objects: readonly ChangedObject[]): Conflict[] {
   const owners = new Set(
     objects.filter(({ type }) => type === "table" || type === "view").map(({ name }) => name),
   );
@@ -77,7 +77,7 @@ function foreignObjects(db: SqliteDatabase, objects: readonly ChangedObject[]): 
 }
 
 /** A table that will be dropped or rebuilt must hold exactly the recorded rows. */
-function wholeConflicts(
+export function wholeConflicts(
   db: SqliteDatabase,
   record: string,
   table: ChangedTable,

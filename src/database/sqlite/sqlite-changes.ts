@@ -68,12 +68,18 @@ export interface ChangedObject {
   readonly after: string | undefined;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 /**
  * Compares `base` with `main` of the connection and records the difference in `out`, which is empty.
  * `findRowids` may name the rows of a table that can differ; it is called when the connection reads from
- * both.
+ * both. Tables in `whole` are recorded like altered ones, whatever differs in them.
  */
-export function recordChanges(db: SqliteDatabase, findRowids?: () => ChangedRowids | undefined): void {
+export function recordChanges(
+  db: SqliteDatabase,
+  findRowids?: () => ChangedRowids | undefined,
+  whole = NONE,
+): void {
   db.exec(`BEGIN;
     CREATE TABLE out.numbers(name TEXT PRIMARY KEY, before INTEGER, after INTEGER);
     CREATE TABLE out.objects(position INTEGER PRIMARY KEY, type, name, tbl_name, virtual, before, after);
@@ -82,7 +88,7 @@ export function recordChanges(db: SqliteDatabase, findRowids?: () => ChangedRowi
     CREATE TABLE out.statistics(side TEXT, tbl, idx, stat);`);
   for (const name of HEADER_NUMBERS) recordNumber(db, name);
   const [before, after] = [schemaObjects(db, "base"), schemaObjects(db, "main")];
-  const objects = changedObjects(before, after);
+  const objects = changedObjects(before, after, whole);
   const rowids = findRowids?.();
   for (const { type, name, table, isVirtual, before: old, after: fresh } of objects)
     db.rows(
@@ -92,9 +98,9 @@ export function recordChanges(db: SqliteDatabase, findRowids?: () => ChangedRowi
   for (const name of new Set([...before, ...after].filter(isRealTable).map((object) => object.name))) {
     const isIn = (side: readonly SchemaObject[]) =>
       side.some((object) => isRealTable(object) && object.name === name);
-    const whole = objects.some((object) => object.type === "table" && object.name === name);
+    const isWhole = objects.some((object) => object.type === "table" && object.name === name);
     const sources = { before: isIn(before) ? "base" : undefined, after: isIn(after) ? "main" : undefined };
-    recordTable(db, name, { whole, sources, rowids: whole ? undefined : rowids?.get(name) });
+    recordTable(db, name, { whole: isWhole, sources, rowids: isWhole ? undefined : rowids?.get(name) });
   }
   recordSequences(db);
   recordStatistics(db);
@@ -114,7 +120,11 @@ function recordNumber(db: SqliteDatabase, name: (typeof HEADER_NUMBERS)[number])
  * The objects whose definitions differ. With a table or a view comes everything that belongs to it, because
  * it is dropped and created with it.
  */
-function changedObjects(before: readonly SchemaObject[], after: readonly SchemaObject[]): ChangedObject[] {
+function changedObjects(
+  before: readonly SchemaObject[],
+  after: readonly SchemaObject[],
+  whole: ReadonlySet<string>,
+): ChangedObject[] {
   const keyOf = ({ type, name }: SchemaObject) => `${type} ${name}`;
   const old = new Map(before.map((object) => [keyOf(object), object]));
   const fresh = new Map(after.map((object) => [keyOf(object), object]));
@@ -126,7 +136,12 @@ function changedObjects(before: readonly SchemaObject[], after: readonly SchemaO
       .map(({ name }) => name),
   );
   return all
-    .filter((object) => differs(object) || (owners.has(object.table) && object.name !== object.table))
+    .filter(
+      (object) =>
+        differs(object) ||
+        (owners.has(object.table) && object.name !== object.table) ||
+        whole.has(object.table),
+    )
     .map((object) => ({
       ...object,
       before: old.get(keyOf(object))?.sql,

@@ -8,7 +8,7 @@ import {
   UnsupportedError,
   UsageError,
 } from "../../core/errors/errors.ts";
-import { displayPath } from "../../core/paths/byte-path.ts";
+import { displayPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 
 /** The result codes of SQLite that we distinguish. An extended code has one of them in its lowest byte. */
 export const SQLITE = {
@@ -41,6 +41,11 @@ export function sqliteCode(thrown: unknown): number | undefined {
 function extendedCode(thrown: unknown): number | undefined {
   const isSqlites = thrown instanceof Error && "errcode" in thrown && typeof thrown.errcode === "number";
   return isSqlites ? Number(thrown.errcode) : undefined;
+}
+
+/** The table whose constraint an error of SQLite is about; "." if it names none. */
+export function constrainedTable(thrown: unknown): string {
+  return /failed: ([^.,]+)\./.exec(messageOf(thrown))?.[1] ?? ROOT_PATH;
 }
 
 /** Whether another connection held a lock, so that trying again may help. */

@@ -95,6 +95,15 @@ function keyColumns(db: SqliteDatabase, database: string, argument: string): Key
   return columns.map(([column, collation]) => ({ name: String(column), collation: String(collation) }));
 }
 
+/** Whether the rowid is the primary key. Otherwise it means nothing, and VACUUM may change it. */
+export function hasRowidKey(db: SqliteDatabase, database: string, name: string): boolean {
+  const argument = `'${name.replaceAll("'", "''")}'`;
+  const columns = db.number(
+    `SELECT count(*) FROM pragma_table_xinfo(${argument}, '${database}') WHERE pk > 0`,
+  );
+  return columns === 1 && keyColumns(db, database, argument).length === 0;
+}
+
 function freeRowidName(columns: readonly string[]): string | undefined {
   const taken = new Set(columns.map((column) => column.toLowerCase()));
   return ["rowid", "_rowid_", "oid"].find((name) => !taken.has(name));

@@ -114,7 +114,7 @@ export class PlanUpdates {
 function noneMerges(all: UpdateResult["unsupported"]): UnsupportedError {
   const names = all.map(({ resource, strategy }) => `${resource} (${strategy})`).join(", ");
   return new UnsupportedError(`What others changed meanwhile can't be brought into ${names}.`, {
-    hint: "Strategies of folders can do that. A git_worktree merges when it lands.",
+    hint: "Strategies of folders can do that, and SQLite databases. A git_worktree merges when it lands.",
     code: "NO_UPDATE",
   });
 }

@@ -181,7 +181,7 @@ function takesNothingOver(): never {
 
 function takesNothingOut(): never {
   throw new UnsupportedError("Single changes can't be taken out of this sandbox.", {
-    hint: "Strategies of folders can do that. Roll the plan back as a whole, or change it inside.",
+    hint: "Strategies of folders and SQLite databases can. Roll the plan back as a whole, or change it inside.",
     code: "NO_PARTS",
   });
 }

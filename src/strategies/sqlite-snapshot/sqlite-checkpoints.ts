@@ -1,18 +1,29 @@
+import { UnsupportedError } from "../../core/errors/errors.ts";
 import { saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import type { Steps } from "../../engine/work/pace.ts";
+import { unlessFailed } from "../../system/calls/errno.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { failpoint } from "../../system/failpoints.ts";
+import { type Failpoint, failpoint } from "../../system/failpoints.ts";
+import type { SavedWork } from "../folder/workspace-strategy.ts";
 import { copyFile, fileDigest } from "./file-copy.ts";
-import type { SqliteSandbox } from "./sqlite-sandbox.ts";
+import { mergesBytes, mergesMark, writeMerges } from "./sqlite-merges.ts";
+import { BASE, type SqliteSandbox } from "./sqlite-sandbox.ts";
 import { filesOf } from "./sqlite-view.ts";
 
 /**
- * Checkpoints of a sandbox of a database. Each is a copy of the database, `checkpoints/ID/saved.db`, which
- * shares blocks where the file system can.
+ * Checkpoints of a sandbox of a database, in `checkpoints/ID`:
+ *
+ * - `saved.db`: a copy of the database, which shares blocks where the file system can;
+ * - `base.db`: a second name of the base, which an update replaces. Checkpoints from before there were
+ *   updates have none.
+ *
+ * The notes are those of updates (sqlite-merges.ts).
  */
 const POINTS = { save: failpoint("sqlite.checkpoint"), restore: failpoint("sqlite.restore") };
 const SAVED = "saved.db";
+/** The file system has no second names, or the file has as many as it allows. */
+const NO_LINKS = ["EPERM", "EMLINK", "ENOTSUP"] as const;
 
 /** Saves the copy. The caller has frozen it. */
 export function* saveCheckpoint(sandbox: SqliteSandbox, id: string): Steps {
@@ -22,23 +33,51 @@ export function* saveCheckpoint(sandbox: SqliteSandbox, id: string): Steps {
     function* (checkpoint) {
       using own = sandbox.openOwn();
       yield* copyFile(POINTS.save, { folder: own, name: sandbox.name }, { folder: checkpoint, name: SAVED });
+      yield* linkOrCopy(POINTS.save, sandbox.workspace, checkpoint);
       yield 1;
     },
-    () => Buffer.alloc(0),
+    () => mergesBytes(sandbox.workspace),
   );
 }
 
-/** The state of the copy: the digest of its one file. The caller has frozen it. */
+function* linkOrCopy(point: Failpoint, from: Folder, to: Folder): Steps {
+  const isLinked = unlessFailed(NO_LINKS, () => {
+    to.createHardLink(point, BASE, from, BASE);
+    return true;
+  });
+  if (isLinked !== true) yield* copyFile(point, { folder: from, name: BASE }, { folder: to, name: BASE });
+}
+
+/** The state of the copy and of its base: the digest of its one file. The caller has frozen it. */
 export function stateOf(sandbox: SqliteSandbox): { readonly mark: string; readonly bytes: number } {
   using own = sandbox.openOwn();
   const place = { folder: own, name: sandbox.name };
-  return { mark: fileDigest(place), bytes: own.facts(sandbox.name)?.size ?? 0 };
+  const mark = `${fileDigest(place)}${mergesMark(sandbox.workspace)}`;
+  return { mark, bytes: own.facts(sandbox.name)?.size ?? 0 };
 }
 
-/** Restores the copy from a checkpoint. */
-export function* bringBack(sandbox: SqliteSandbox, checkpoint: Folder): Steps {
+/** Refuses a checkpoint that does not say which base it belongs to. */
+export function assertHasBase(workspace: Folder, id: string): void {
+  using checkpoint = workspace.openBelowIfThere(`checkpoints/${id}`);
+  if (checkpoint === undefined || checkpoint.facts(BASE) !== undefined || mergesMark(workspace) === "")
+    return;
+  throw new UnsupportedError(`The checkpoint ${id} is from before the plan was updated, and has no base.`, {
+    hint: "Go back to the checkpoint that the update made, or to a later one.",
+  });
+}
+
+/** Restores the copy from a checkpoint, with its base. */
+export function* bringBack(sandbox: SqliteSandbox, { checkpoint, notes }: SavedWork): Steps {
+  const { workspace, name } = sandbox;
   using own = sandbox.openOwn();
-  for (const file of filesOf(sandbox.name)) removeTree(POINTS.restore, own, file);
-  yield* copyFile(POINTS.restore, { folder: checkpoint, name: SAVED }, { folder: own, name: sandbox.name });
+  for (const file of filesOf(name)) removeTree(POINTS.restore, own, file);
+  yield* copyFile(POINTS.restore, { folder: checkpoint, name: SAVED }, { folder: own, name });
+  sandbox.copyAccessRights(own);
+  if (checkpoint.facts(BASE) !== undefined) {
+    removeTree(POINTS.restore, workspace, BASE);
+    yield* linkOrCopy(POINTS.restore, checkpoint, workspace);
+  }
+  sandbox.removeNext();
+  writeMerges(workspace, notes);
   yield 1;
 }

@@ -8,6 +8,7 @@ import { columnList } from "../../database/sqlite/row-comparison.ts";
 import {
   type ChangedTable,
   changedTables,
+  countChanges,
   type RecordedShape,
   recordChanges,
   recordedObjects,
@@ -17,6 +18,7 @@ import {
 } from "../../database/sqlite/sqlite-changes.ts";
 import type { SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
 import { digestOf } from "../../system/data/digest.ts";
+import type { SqliteSandbox } from "./sqlite-sandbox.ts";
 
 /**
  * The difference between `base`, whose file is at this path, and `main` of a connection: rows as `table/key`,
@@ -32,6 +34,16 @@ export function sqliteDiff(db: SqliteDatabase, basePath: string): DiffView {
 export function recordDifference(db: SqliteDatabase, basePath: string): void {
   db.exec("ATTACH '' AS out");
   recordChanges(db, () => changedRowids(db, basePath));
+}
+
+/** Records the work of a sandbox in a new file, with these tables whole. Returns how many changes it has. */
+export function recordWork(sandbox: SqliteSandbox, path: string, whole?: ReadonlySet<string>): number {
+  using db = sandbox.openWithBase();
+  db.attach(path, "create", "out");
+  // A half-written record is useless, and the whole file is flushed at the end, if it is kept.
+  db.exec("PRAGMA out.journal_mode = OFF; PRAGMA out.synchronous = OFF");
+  recordChanges(db, () => changedRowids(db, sandbox.basePath), whole);
+  return countChanges(db, "out");
 }
 
 /** The differences in a record that is attached as `out`. */

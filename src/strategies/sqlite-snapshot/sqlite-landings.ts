@@ -1,10 +1,8 @@
 import type { Change } from "../../core/change.ts";
 import { BusyError, StateError } from "../../core/errors/errors.ts";
 import type { Attention, PreparedCommit, Transaction } from "../../core/strategy.ts";
-import { changedRowids } from "../../database/sqlite/changed-rowids.ts";
 import { BACKWARD, type Direction, FORWARD } from "../../database/sqlite/landing-conflicts.ts";
 import { removeConflictingRows } from "../../database/sqlite/remove-conflicting-rows.ts";
-import { countChanges, recordChanges } from "../../database/sqlite/sqlite-changes.ts";
 import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
 import { preparedLanding } from "../../engine/manifest/prepared-landing.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
@@ -15,7 +13,7 @@ import { flush } from "../../system/data/flush.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { copyFile, fileDigest } from "./file-copy.ts";
-import { recordedDiff } from "./sqlite-diff.ts";
+import { recordedDiff, recordWork } from "./sqlite-diff.ts";
 import { isMarked, LockedOriginal, removeDeadJournal } from "./sqlite-original.ts";
 import type { SqliteSandbox } from "./sqlite-sandbox.ts";
 
@@ -265,12 +263,7 @@ export class SqliteLandings {
   #record(landing: Folder): number {
     for (const name of landing.names()) removeTree(POINTS.remove, landing, name);
     passFailpoint(POINTS.record);
-    using db = this.#sandbox.openWithBase();
-    db.attach(landing.label(CHANGES), "create", "out");
-    // A half-written record is useless, and the whole file is flushed at the end.
-    db.exec("PRAGMA out.journal_mode = OFF; PRAGMA out.synchronous = OFF");
-    recordChanges(db, () => changedRowids(db, this.#sandbox.basePath));
-    return countChanges(db, "out");
+    return recordWork(this.#sandbox, landing.label(CHANGES));
   }
 
   #open(prepared: PreparedCommit): Folder {

@@ -6,11 +6,11 @@ import {
 } from "../../core/errors/errors.ts";
 import { baseName, displayPath, parentPath } from "../../core/paths/byte-path.ts";
 import { differencesFromBase } from "../../database/sqlite/differences-from-base.ts";
-import { brokenReferences, referringTables } from "../../database/sqlite/foreign-keys.ts";
+import { brokenIn, brokenReferences, referringTables } from "../../database/sqlite/foreign-keys.ts";
 import { type Direction, findConflicts } from "../../database/sqlite/landing-conflicts.ts";
 import { changedTables, countChanges, recordedObjects } from "../../database/sqlite/sqlite-changes.ts";
 import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
-import { isBusy, SQLITE, sqliteCode } from "../../database/sqlite/sqlite-errors.ts";
+import { constrainedTable, isBusy, SQLITE, sqliteCode } from "../../database/sqlite/sqlite-errors.ts";
 import { hasMarker, landRecord, removeMarker, setMarker } from "../../database/sqlite/sqlite-landing.ts";
 import { hasTable, MARKER_TABLE } from "../../database/sqlite/sqlite-schema.ts";
 import { compareTimes, type Time } from "../../system/calls/facts.ts";
@@ -129,7 +129,12 @@ export class LockedOriginal {
       const code = sqliteCode(thrown);
       if (code === SQLITE.CONSTRAINT)
         throw new SandboxConflictError(
-          [{ path: constraintPath(thrown), why: `${messageOf(thrown)} with a row that was added meanwhile` }],
+          [
+            {
+              path: constrainedTable(thrown),
+              why: `${messageOf(thrown)} with a row that was added meanwhile`,
+            },
+          ],
           {
             cause: thrown,
           },
@@ -235,21 +240,6 @@ function tryAlone(db: SqliteDatabase): boolean {
     if (isBusy(thrown) || isBusy(thrown instanceof Error ? thrown.cause : undefined)) return false;
     throw thrown;
   }
-}
-
-function brokenIn(copy: string, tables: readonly string[]): string[] {
-  using db = new SqliteDatabase(copy, "write");
-  return [
-    ...brokenReferences(
-      db,
-      "main",
-      tables.filter((table) => hasTable(db, "main", table)),
-    ).keys(),
-  ];
-}
-
-function constraintPath(thrown: unknown): string {
-  return /failed: ([^.,]+)\./.exec(messageOf(thrown))?.[1] ?? ".";
 }
 
 function distinct(conflicts: readonly Conflict[]): Conflict[] {

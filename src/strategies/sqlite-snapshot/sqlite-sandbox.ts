@@ -12,13 +12,17 @@ import { failpoint } from "../../system/failpoints.ts";
 import { fileWriters } from "../../system/process/holders.ts";
 import { currentBootId } from "../../system/process/process-identity.ts";
 import { copyFileInTurns } from "./file-copy.ts";
+import { writeMerges } from "./sqlite-merges.ts";
 import { copyLiveDatabase } from "./sqlite-source.ts";
 import { decodeReference, filesOf, SqliteView } from "./sqlite-view.ts";
 
 /**
  * # A sandbox of a SQLite database, in its workspace
  *
- * - `base.db`: the original from the creation of the sandbox. It never changes.
+ * - `base.db`: the original from the creation of the sandbox, or from its last update. The file never
+ *   changes; an update puts another in its place.
+ * - `merges`: what updates have left (sqlite-merges.ts).
+ * - `next-base.db`, `next-own.db`, `next-record.db`: an update that is under way (sqlite-update.ts).
  * - `made`: written last, when everything exists, the copy for programs (sqlite-view.ts) included. Without it
  *   there is only the rest of a failed creation.
  * - `stale`: written when the work has landed. Everything is rebuilt before the next use.
@@ -29,8 +33,12 @@ const POINTS = {
   stale: failpoint("sqlite.mark-stale"),
   fresh: failpoint("sqlite.mark-fresh"),
   remove: failpoint("sqlite.remove-old"),
+  moveBase: failpoint("sqlite.move-base"),
+  moveOwn: failpoint("sqlite.move-own"),
 };
-const BASE = "base.db";
+export const BASE = "base.db";
+/** The files of an update, by the name that they have until it is complete. */
+export const NEXT = { base: "next-base.db", own: "next-own.db", record: "next-record.db" } as const;
 const MADE = "made";
 const STALE = "stale";
 
@@ -78,15 +86,31 @@ export class SqliteSandbox {
    */
   async make(patience: Patience): Promise<void> {
     for (const name of [BASE, `${BASE}-journal`]) removeTree(POINTS.remove, this.workspace, name);
+    this.removeNext();
+    writeMerges(this.workspace, undefined);
     dropCheckpoints(this.workspace);
     await copyLiveDatabase(this.location, this.workspace, BASE, patience);
     using own = this.view.makeOwn(this.#stateDir);
     const place = { folder: own, name: this.name };
     await copyFileInTurns(POINTS.own, { folder: this.workspace, name: BASE }, place, patience.signal);
-    this.#copyAccessRights(own);
+    this.copyAccessRights(own);
     const note = Buffer.from(JSON.stringify({ bootId: currentBootId() }));
     writeWhole(POINTS.made, this.workspace, MADE, note);
     if (this.isStale) this.markFresh();
+  }
+
+  /** Puts the complete files of an update in the place of the base and the copy. */
+  takeNext(): void {
+    using own = this.openOwn();
+    this.workspace.replace(POINTS.moveBase, NEXT.base, this.workspace, BASE);
+    for (const file of filesOf(this.name)) removeTree(POINTS.moveOwn, own, file);
+    this.workspace.replace(POINTS.moveOwn, NEXT.own, own, this.name);
+    this.copyAccessRights(own);
+  }
+
+  /** Removes the files of an update that did not come to its end. */
+  removeNext(): void {
+    for (const name of Object.values(NEXT).flatMap(filesOf)) removeTree(POINTS.remove, this.workspace, name);
   }
 
   markStale(): void {
@@ -180,7 +204,7 @@ export class SqliteSandbox {
   }
 
   /** Gives the copy and its folder the access rights of the original and its folder. */
-  #copyAccessRights(own: Folder): void {
+  copyAccessRights(own: Folder): void {
     const places = [
       [this.name, factsOfPath(this.location), 0o600],
       [ROOT_PATH, factsOfPath(parentPath(this.location)), 0o700],

@@ -1,5 +1,5 @@
 import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
-import type { Change, DiffView } from "../../core/change.ts";
+import type { Change, DiffView, ExactPart } from "../../core/change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
 import { messageOf, UnsupportedError, UsageError } from "../../core/errors/errors.ts";
 import { baseName, displayPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
@@ -14,9 +14,10 @@ import type {
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
-import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
+import type { Mergeable, ProbeResult, StrategyWay, Tabular } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
+import type { Resolution, ResolveReport, UpdateReport } from "../../core/values/merge.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import { rowJson } from "../../database/common/row-json.ts";
 import { type Patience, quoted, type SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
@@ -39,9 +40,10 @@ import {
   type WorkspaceContent,
   WorkspaceStrategy,
 } from "../folder/workspace-strategy.ts";
-import { bringBack, saveCheckpoint, stateOf } from "./sqlite-checkpoints.ts";
+import { assertHasBase, bringBack, saveCheckpoint, stateOf } from "./sqlite-checkpoints.ts";
 import { recordDifference, sqliteDiff } from "./sqlite-diff.ts";
 import { type LockedOriginals, SqliteLandings } from "./sqlite-landings.ts";
+import { openConflicts } from "./sqlite-merges.ts";
 import { sqliteRows } from "./sqlite-rows.ts";
 import { SqliteSandbox } from "./sqlite-sandbox.ts";
 import { databaseKind, notADatabase } from "./sqlite-source.ts";
@@ -62,7 +64,7 @@ export interface SqliteSnapshotOptions {
  */
 export class SqliteSnapshotStrategy
   extends WorkspaceStrategy<SqliteSandbox>
-  implements TwoPhaseSandboxStrategy
+  implements TwoPhaseSandboxStrategy, Mergeable, Tabular
 {
   readonly name = "snapshot";
   readonly capabilities: TwoPhaseCapabilities = {
@@ -165,6 +167,29 @@ export class SqliteSnapshotStrategy
     return sqliteRows(db, path, range);
   }
 
+  async keepBases(): Promise<void> {
+    // The whole base is there.
+  }
+
+  async update(ref: SandboxRef): Promise<UpdateReport> {
+    const { updateDatabase } = await import("./sqlite-update.ts");
+    using sandbox = await this.#openFrozen(ref);
+    return await updateDatabase(sandbox, this.#patience);
+  }
+
+  async resolve(ref: SandboxRef, path: string, how: Resolution): Promise<ResolveReport> {
+    const { settleConflict } = await import("./sqlite-update.ts");
+    using sandbox = await this.#openFrozen(ref);
+    await settleConflict(sandbox, path, how, this.#patience);
+    return { path };
+  }
+
+  async takeOut(ref: SandboxRef, part: ExactPart): Promise<void> {
+    const { takeOutOfDatabase } = await import("./sqlite-update.ts");
+    using sandbox = await this.#openFrozen(ref);
+    takeOutOfDatabase(sandbox, part);
+  }
+
   async path(ref: SandboxRef): Promise<string> {
     using sandbox = await this.open(ref);
     return sandbox.path;
@@ -185,9 +210,10 @@ export class SqliteSnapshotStrategy
     // Only an old reference, which does not say that a database has no parts, gets this far.
     if (transaction.only !== undefined)
       throw new UnsupportedError("A database can't land in parts.", { hint: "Apply the plan as a whole." });
-    using sandbox = await this.open(ref);
-    sandbox.freeze();
+    using sandbox = await this.#openFrozen(ref);
     if (transaction.afterRestart !== true) assertSameBoot(sandbox);
+    if (openConflicts(sandbox.workspace).length > 0)
+      (await import("./sqlite-update.ts")).assertSettled(sandbox);
     return await this.#landings(sandbox).prepare(transaction);
   }
 
@@ -242,19 +268,19 @@ export class SqliteSnapshotStrategy
   }
 
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
-    using sandbox = await this.open(ref);
-    sandbox.freeze();
+    using sandbox = await this.#openFrozen(ref);
     return await saveUnlessSame(sandbox.workspace, { id: checkpointId, last }, stateOf(sandbox), () =>
       this.work.run("saving", saveCheckpoint(sandbox, checkpointId)),
     );
   }
 
-  protected async assertRestorable(ref: SandboxRef, workspace: Folder): Promise<void> {
+  protected async assertRestorable(ref: SandboxRef, workspace: Folder, id: string): Promise<void> {
     this.sandboxIn(ref, workspace).assertUnused();
+    assertHasBase(workspace, id);
   }
 
-  protected async bringBack(ref: SandboxRef, workspace: Folder, { checkpoint }: SavedWork): Promise<void> {
-    await this.work.run("restoring", bringBack(this.sandboxIn(ref, workspace), checkpoint));
+  protected async bringBack(ref: SandboxRef, workspace: Folder, saved: SavedWork): Promise<void> {
+    await this.work.run("restoring", bringBack(this.sandboxIn(ref, workspace), saved));
   }
 
   protected async remake(ref: SandboxRef, workspace: Folder): Promise<void> {
@@ -276,6 +302,18 @@ export class SqliteSnapshotStrategy
 
   protected hasLandings(ref: SandboxRef, workspace: Folder): boolean {
     return this.#landings(this.sandboxIn(ref, workspace)).ids().length > 0;
+  }
+
+  /** The sandbox, with all work of its copy in one file that no program uses. */
+  async #openFrozen(ref: SandboxRef): Promise<SqliteSandbox> {
+    const sandbox = await this.open(ref);
+    try {
+      sandbox.freeze();
+      return sandbox;
+    } catch (thrown) {
+      sandbox[Symbol.dispose]();
+      throw thrown;
+    }
   }
 
   /** The sandbox as it is, its work landed or not. */

@@ -1189,6 +1189,15 @@ export interface components {
                 path: string;
                 from: string;
             }[];
+            /** @description Caches that it shares with other plans, where they are, and how many bytes they may hold. */
+            caches: {
+                paths: {
+                    path: string;
+                    from: string;
+                }[];
+                folder: string;
+                limit: number;
+            };
             /** @description What it can't read. */
             denied: {
                 path: string;
@@ -2589,7 +2598,7 @@ export interface operations {
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
-                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider" | "node" | "python" | "rust" | "go")[] | "automatic";
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;
@@ -2654,7 +2663,7 @@ export interface operations {
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
-                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider" | "node" | "python" | "rust" | "go")[] | "automatic";
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;
@@ -2720,7 +2729,7 @@ export interface operations {
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
-                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider" | "node" | "python" | "rust" | "go")[] | "automatic";
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;
@@ -2768,7 +2777,7 @@ export interface operations {
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
-                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider" | "node" | "python" | "rust" | "go")[] | "automatic";
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;
@@ -2818,7 +2827,7 @@ export interface operations {
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
-                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider")[] | "automatic";
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider" | "node" | "python" | "rust" | "go")[] | "automatic";
                     /** @description Processes, bytes of memory and of scratch, milliseconds. */
                     limits?: {
                         processes?: number;

@@ -100,6 +100,7 @@ class Explanation(TypedDict, total=False):
     scratch: list[str]
     kept: list[dict[str, str]]
     writtenBack: list[dict[str, str]]
+    caches: dict[str, JSON]
     denied: list[dict[str, str]]
     readable: list[dict[str, str]]
     sockets: list[dict[str, str]]

@@ -41,7 +41,13 @@ export async function checkRun(
   try {
     using launcher = CommandLauncher.start({ network: true, stdout: "stderr" });
     const view = { folder, useId: use.id, environment, strict: false, shown: [], resources: [], hidden };
-    const policy = { denied: [], readable: [], persisted: [], sockets: [] };
+    const policy = {
+      denied: [],
+      readable: [],
+      persisted: [],
+      sockets: [],
+      caches: { root: "", limit: 0, shared: [] },
+    };
     // This plan is new: it has nothing to lose.
     const tried = await tryInView(launcher, newView({ ...view, policy, onLost: () => undefined }));
     const note = tried.ok ? scratchNote(folder, realStateDir) : undefined;

@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { UsageError } from "../core/errors/errors.ts";
+import { PlanStateError, UsageError } from "../core/errors/errors.ts";
 import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
 import type { PlanRecord, PlanResource } from "../core/plan.ts";
 import type { LimitName, Limits } from "../core/values/limits.ts";
@@ -97,6 +97,15 @@ export function assertCommand([program]: readonly string[]): void {
 
 /** A plan, or what it would be made over. */
 export type Located = { readonly resources: readonly Pick<PlanResource, "resource">[] };
+
+export function assertUsable(plan: PlanRecord): void {
+  if (plan.readOnly) {
+    throw new UsageError(`The plan ${plan.name} is read-only, and a command could write.`, {
+      code: "READ_ONLY",
+    });
+  }
+  if (plan.state !== "open") throw new PlanStateError(plan, "open");
+}
 
 /** The locations of resources that are paths. */
 export function pathsOf({ resources }: Located): readonly string[] {

@@ -1,5 +1,5 @@
-import { InterruptedError, PlanStateError, UnsupportedError, UsageError } from "../core/errors/errors.ts";
-import { displayPath, isAtOrBelow } from "../core/paths/byte-path.ts";
+import { InterruptedError, UnsupportedError } from "../core/errors/errors.ts";
+import { isAtOrBelow } from "../core/paths/byte-path.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import { workspaceOf } from "../core/sandbox.ts";
 import type { Limits } from "../core/values/limits.ts";
@@ -16,10 +16,12 @@ import { isThere } from "../system/data/existence.ts";
 import { factsOfPath, realPathOf } from "../system/data/locations.ts";
 import { milliseconds } from "../system/milliseconds.ts";
 import type { CommandStreams } from "../system/terminal/command-streams.ts";
+import { HeldCaches } from "./caches/held-caches.ts";
 import { type Entered, movedResources, variablesOf, writablePaths } from "./entered.ts";
 import { commandEnvironment } from "./environment.ts";
 import {
   assertCommand,
+  assertUsable,
   commandText,
   type ExecRequest,
   type ExecResult,
@@ -34,7 +36,7 @@ import { CommandAbort } from "./limits/command-abort.ts";
 import { CommandLimits } from "./limits/command-limits.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
 import { type CommandPolicies, type CommandPolicy, refusedSentence } from "./policy/command-policies.ts";
-import { joinedView, newView, removeOwnFolder } from "./view/new-view.ts";
+import { joinedView, lostSentence, newView, removeOwnFolder } from "./view/new-view.ts";
 import { isInSandbox, viewToJoin } from "./view/shared-view.ts";
 import {
   distinctlyShown,
@@ -88,6 +90,7 @@ interface Inside {
   readonly use: OwnUse;
   readonly running: RunningCommandProcess;
   readonly entered: readonly Entered[];
+  readonly caches: HeldCaches;
   readonly upAt: number;
   readonly request: ExecRequest;
   readonly limits: CommandLimits;
@@ -136,7 +139,8 @@ export class Runs {
     const startedAt = Date.now();
     const found = await plans.find(key);
     const inside = await plans.claimed(found.id, (plan) => this.#start(plan, request, launcher, limits));
-    const { plan, running } = inside;
+    const { plan, running, caches } = inside;
+    parts.use(caches);
     const abort = parts.use(new CommandAbort(running, request.signal));
     const rest = parts.move();
     const ended = this.#ended({ ...inside, request, limits, abort, startedAt, rest });
@@ -150,7 +154,7 @@ export class Runs {
     };
   }
 
-  async #ended({ plan, use, running, entered, upAt, ...command }: Inside): Promise<ExecResult> {
+  async #ended({ plan, use, running, entered, caches, upAt, ...command }: Inside): Promise<ExecResult> {
     const { session, notice } = this.#parts;
     const { request, limits, abort, startedAt, rest } = command;
     await using _ = rest;
@@ -162,6 +166,7 @@ export class Runs {
         this.#end(plan, use, entered, startedAt),
       ),
     );
+    for (const sentence of await caches.end()) this.#note("cache", plan, sentence);
     if (limit !== undefined)
       notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
     const signal = signalOf(exitCode);
@@ -182,11 +187,13 @@ export class Runs {
     const others = uses.living(plan.id);
     const strict = request.strict === true;
     const command = commandText(request.command);
-    const policy = policies.enter(plan, request);
-    for (const line of policy.refused) this.#note("refused", plan, refusedSentence(line));
+    const allowed = policies.enter(plan, request);
+    for (const line of allowed.refused) this.#note("refused", plan, refusedSentence(line));
     if (request.checkpoint !== false && others.length === 0) await this.#parts.saveBefore(plan, command);
-    if (others.length === 0) await this.#inFolder(plan, (own) => beforeCommand(own, policy.writtenBack));
-    const use = uses.begin(plan.id, { command, strict, policy: policy.digest });
+    if (others.length === 0) await this.#inFolder(plan, (own) => beforeCommand(own, allowed.writtenBack));
+    const use = uses.begin(plan.id, { command, strict, policy: allowed.digest });
+    const caches = HeldCaches.take(allowed.caches, (message) => this.#note("cache", plan, message));
+    const policy = { ...allowed, caches: caches.caches };
     const entered: Entered[] = [];
     try {
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
@@ -202,8 +209,9 @@ export class Runs {
         if (!launcher.isWalled) use.started(running.first);
         await session.history.note(plan.id, "exec started", { exec: use.id, command });
       });
-      return { plan, use, running, entered, upAt };
+      return { plan, use, running, entered, caches, upAt };
     } catch (thrown) {
+      caches[Symbol.dispose]();
       await this.#leave(plan, use, entered);
       throw thrown;
     }
@@ -254,7 +262,7 @@ export class Runs {
     }
   }
 
-  #note(kind: "weaker" | "refused" | "kept", { id }: PlanRecord, message: string): void {
+  #note(kind: "weaker" | "refused" | "kept" | "cache", { id }: PlanRecord, message: string): void {
     this.#parts.notice({ kind, planId: id, message });
   }
 
@@ -269,7 +277,11 @@ export class Runs {
       : viewToJoin(others, { strict, policy: policy.digest }, shown);
     using folder = folders.of(plan.id);
     const workspaces = await this.#foreignWorkspaces(stateDir, shown);
-    const hidden = [stateDir, ...workspaces, ...folders.scratchElsewhere().filter(isThere)];
+    const hidden = [
+      stateDir,
+      ...workspaces,
+      ...[policy.caches.root, ...folders.scratchElsewhere()].filter(isThere),
+    ];
     const { confinement } = attempt;
     if (confinement !== undefined)
       return await launcher.launch(
@@ -383,17 +395,4 @@ async function killIfItFails(running: RunningCommandProcess, action: () => Promi
     await running.ended;
     throw thrown;
   }
-}
-
-function assertUsable(plan: PlanRecord): void {
-  if (plan.readOnly) {
-    throw new UsageError(`The plan ${plan.name} is read-only, and a command could write.`, {
-      code: "READ_ONLY",
-    });
-  }
-  if (plan.state !== "open") throw new PlanStateError(plan, "open");
-}
-
-function lostSentence(path: string): string {
-  return `What commands of the plan wrote outside of its resources was in ${displayPath(path)}, which is gone.`;
 }

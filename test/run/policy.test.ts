@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -159,14 +159,22 @@ for (const actor of ACTORS) {
       assert.deepEqual(told.profiles, ["claude"]);
       assert.ok(!JSON.stringify(told).includes("safe"), "a value is told");
       const from = { "the profile claude": 1, [`${stage.home}/.config/drydock/config.yaml:2:17`]: 1 };
-      for (const { from: line } of [...told.denied, ...told.kept, ...told.variables.dropped])
+      for (const { from: line } of [
+        ...told.denied,
+        ...told.kept,
+        ...told.caches.paths,
+        ...told.variables.dropped,
+      ])
         assert.ok(line in from, line);
+      assert.deepEqual(agent.explain(["--strict", "--", "claude"], env).caches.paths, []);
       const readable = new Set(told.readable.map(({ path }: { path: string }) => path));
       assert.deepEqual([...readable], [join(stage.home, ".ssh/known_hosts")]);
       const probe = `for path in ${told.denied.map(({ path }: { path: string }) => path).join(" ")}; do
           test -e "$path" && find "$path" -type f; done
         for path in ${[...told.kept.map(({ path }: { path: string }) => path), ...told.scratch, ...told.resources].join(" ")}; do
           touch "$path/probe" && echo "$path"; done
+        for path in ${told.caches.paths.map(({ path }: { path: string }) => path).join(" ")}; do
+          (test -f "$path" && echo 1 >> "$path") || touch "$path/probe"; done
         echo "$TOKEN_A$MODE"`;
       const found = agent.run(["--profile", "claude", "--", "sh", "-c", probe], env);
       assert.deepEqual(
@@ -181,6 +189,12 @@ for (const actor of ACTORS) {
         found.stderr,
       );
       for (const { path } of told.kept) assert.ok(existsSync(join(path, "probe")), path);
+      const stored = readdirSync(join(told.caches.folder, "user"));
+      assert.equal(stored.length, told.caches.paths.length);
+      for (const name of stored) {
+        const file = join(told.caches.folder, "user", name);
+        assert.ok(existsSync(join(file, "probe")) || readFileSync(file, "utf8") === "1\n", name);
+      }
       const { stdout } = agent.run(["--explain", "--", "claude"], env);
       assert.match(stdout, /Can't read\n {2}~\/\.ssh +the profile claude\n/);
     });

@@ -27,9 +27,11 @@ class Settings {
     return readFileSync(this.file, "utf8");
   }
 
-  /** What is in the home. */
+  /** What is in the home, but for the caches that plans share. */
   get names(): readonly string[] {
-    return readdirSync(this.stage.home).toSorted();
+    return readdirSync(this.stage.home)
+      .filter((name) => name !== ".cache")
+      .toSorted();
   }
 }
 

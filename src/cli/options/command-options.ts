@@ -39,7 +39,7 @@ export function addCommandOptions(command: Command, directory: string): Command 
     .addOption(
       new Option(
         "--profile <name>",
-        "the built-in policy of an agent, repeatable; default: that of the program, if it is one",
+        "a built-in policy, repeatable; default: that of the program, if it has one",
       )
         .choices([...PROFILE_NAMES, "none"])
         .argParser(parseProfile),

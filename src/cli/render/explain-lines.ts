@@ -11,12 +11,14 @@ export function explainLines(explained: RunExplanation, home: string | undefined
   const path = (text: string) => shortPath(text, home);
   const paths = (lines: readonly ExplainedLine[]): readonly Row[] =>
     lines.map((line) => [path(line.path), line.from]);
-  const { variables, limits } = explained;
+  const { variables, limits, caches } = explained;
+  const shared = `Shares with other plans, up to ${formatSize(caches.limit)} in ${path(caches.folder)}`;
   const parts: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["Profiles", explained.profiles.map((name): Row => [name])],
     ["Can change, to land or be thrown away", explained.resources.map((text): Row => [path(text)])],
     ["Can change for good, at once", paths(explained.kept)],
     ["Can replace for good, when it has ended", paths(explained.writtenBack)],
+    [shared, paths(caches.paths)],
     ["Seems to change; goes with the plan", explained.scratch.map((text): Row => [path(text)])],
     ["Can't read", paths(explained.denied)],
     ["Can read all the same", paths(explained.readable)],

@@ -4,6 +4,7 @@ import {
   type RulePair,
   SOCKET_NAMES,
 } from "../../core/values/run-policy.ts";
+import { parseSize } from "../size.ts";
 import type { ConfigPath } from "../yaml/config-problem.ts";
 import type { PolicyValues } from "./policy-section.ts";
 
@@ -16,8 +17,8 @@ export function policyLayers(
   owner: PolicyLayer["owner"],
   placeOf: (path: ConfigPath) => string,
 ): readonly PolicyLayer[] {
-  const { profile, read, home, sockets, env } = values;
-  const said = [profile, ...[read, home, sockets, env].flatMap((section) => Object.values(section))];
+  const { profile, ...sections } = values;
+  const said = [profile, ...Object.values(sections).flatMap((section) => Object.values(section))];
   return said.every((value) => value === undefined) ? [] : [policyLayer(values, owner, placeOf)];
 }
 
@@ -35,13 +36,15 @@ function policyLayer(
     const allow = linesAt(given.allow, key, "allow");
     return { deny: linesAt(given.deny, key, "deny") ?? [], ...(allow !== undefined && { allow }) };
   };
-  const { profile, read, home, sockets, env } = values;
+  const { profile, read, home, cache, sockets, env } = values;
   const named = (wanted: boolean) =>
     SOCKET_NAMES.filter((name) => sockets[name] === wanted).map(
       (value): PolicyLine => ({ value, from: placeOf(["run", "sockets", value]) }),
     );
   const persist = linesAt(home.persist, "home", "persist");
   const writeBack = linesAt(home.write_back, "home", "write_back");
+  const caches = linesAt(cache.shared, "cache", "shared");
+  const { scope, limit } = cache;
   const set = Object.entries(env.set ?? {}).map(([name, value]) => ({
     ...{ name, value },
     from: placeOf(["run", "env", "set", name]),
@@ -52,6 +55,11 @@ function policyLayer(
     read: rules(read, "read"),
     ...(persist !== undefined && { persist }),
     ...(writeBack !== undefined && { writeBack }),
+    ...(caches !== undefined && { caches }),
+    ...(scope !== undefined && { cacheScope: { value: scope, from: placeOf(["run", "cache", "scope"]) } }),
+    ...(limit !== undefined && {
+      cacheLimit: { value: limit, bytes: parseSize(limit), from: placeOf(["run", "cache", "limit"]) },
+    }),
     sockets: {
       allow: [...named(true), ...(linesAt(sockets.paths, "sockets", "paths") ?? [])],
       deny: named(false),

@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { PROFILE_NAMES } from "../../core/values/run-policy.ts";
+import { CACHE_SCOPES, PROFILE_NAMES } from "../../core/values/run-policy.ts";
 import { section } from "../schema-parts.ts";
+import { SIZE_PATTERN } from "../size.ts";
 
 /** The section `run`: what commands inside plans may read, keep and know. */
 
@@ -12,6 +13,11 @@ const path = z
   .min(1, "must be a path")
   .refine((text) => !text.includes("\0"), "must not hold a NUL character")
   .regex(/^(?:~$|~\/|\/)/, "must be a whole path, or begin with ~/");
+
+const pathInHome = z
+  .string("must be text")
+  .regex(/^~(?:\/[^/]+)+$/, "must begin with ~/ and name something in your home")
+  .refine((text) => !/\0|(?:^|\/)\.{1,2}(?:\/|$)/.test(text), "must not hold . or .., or a NUL character");
 
 const variable = z
   .string("must be text")
@@ -40,7 +46,7 @@ export function policySection() {
       .optional()
       .meta({
         description:
-          "Built-in policies that apply to every command, one or a list: claude, codex, gemini, opencode, goose, aider. Without this key, that of the program that is started, if there is one; [] for none.",
+          "Built-in policies that apply to every command, one or a list: claude, codex, gemini, opencode, goose, aider, node, python, rust, go. Without this key, that of the program that is started, if there is one; [] for none.",
         examples: ["claude"],
       }),
     read: section({
@@ -57,6 +63,28 @@ export function policySection() {
         ["~/.claude.json"],
       ),
     }).describe("What commands keep of your home. All else that they write there goes with the plan."),
+    cache: section({
+      shared: lines(
+        pathInHome,
+        "Caches of your home that plans share: commands see a folder of Drydock's own there, and yours stays as it is.",
+        ["~/.npm"],
+      ),
+      scope: z
+        .enum(CACHE_SCOPES)
+        .optional()
+        .meta({
+          description: "Which plans share them: all of yours (user, the default), or those of a project.",
+          examples: ["project"],
+        }),
+      limit: z
+        .string("must be a size")
+        .regex(SIZE_PATTERN, "must be a size")
+        .optional()
+        .meta({
+          description: "How much all shared caches may hold together: a number and k, m or g; default: 20g.",
+          examples: ["50g"],
+        }),
+    }).describe("Caches that plans share, so that none downloads again what another one has."),
     sockets: section({
       ssh_agent: socket("your ssh-agent"),
       gpg_agent: socket("your gpg-agent"),

@@ -9,6 +9,7 @@ import type { LimitName } from "./limits.ts";
  * - `refused`: the config of a project asks for more than the user's own allows; it does not get it.
  * - `kept`: a file that a command should have replaced for good changed meanwhile; the command's stays in the
  *   plan.
+ * - `cache`: a cache that plans share was over its limit and is removed, or caches can't be shared.
  * - `limit`: a command met a limit, and was ended or could not start more processes.
  */
 export type Notice =
@@ -19,7 +20,7 @@ export type Notice =
       readonly remedy: ConfigRemedy;
     }
   | {
-      readonly kind: "recovered" | "pending" | "weaker" | "refused" | "kept";
+      readonly kind: "recovered" | "pending" | "weaker" | "refused" | "kept" | "cache";
       readonly message: string;
       readonly planId: string;
     }

@@ -3,13 +3,28 @@
  * project's. Each line knows where it stands, so that `run --explain` can name it.
  */
 
-/** The agents whose profiles are built in. */
-export const PROFILE_NAMES = ["claude", "codex", "gemini", "opencode", "goose", "aider"] as const;
+/** The profiles that are built in: of agents, and of families of tools. */
+export const PROFILE_NAMES = [
+  "claude",
+  "codex",
+  "gemini",
+  "opencode",
+  "goose",
+  "aider",
+  "node",
+  "python",
+  "rust",
+  "go",
+] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
 /** Sockets of the host that have a name of their own in a policy. */
 export const SOCKET_NAMES = ["ssh_agent", "gpg_agent", "docker", "wayland"] as const;
 export type SocketName = (typeof SOCKET_NAMES)[number];
+
+/** Which plans share a cache: all of the user's, or those over the same resources. */
+export const CACHE_SCOPES = ["user", "project"] as const;
+export type CacheScope = (typeof CACHE_SCOPES)[number];
 
 /** One entry of a policy. */
 export interface PolicyLine {
@@ -33,6 +48,11 @@ export interface PolicyLayer {
   readonly persist?: readonly PolicyLine[];
   /** Files of the home that commands replace for good, when they have ended. */
   readonly writeBack?: readonly PolicyLine[];
+  /** Folders of the home of which commands see one of Drydock's own, which plans share. */
+  readonly caches?: readonly PolicyLine[];
+  readonly cacheScope?: PolicyLine & { readonly value: CacheScope };
+  /** How many bytes the shared caches may hold together. */
+  readonly cacheLimit?: PolicyLine & { readonly bytes: number };
   /** Sockets that commands can reach, by name or by path, and those that they can't though others say so. */
   readonly sockets: { readonly allow: readonly PolicyLine[]; readonly deny: readonly PolicyLine[] };
   readonly variables: RulePair & { readonly set: readonly PolicyVariable[] };

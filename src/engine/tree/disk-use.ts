@@ -12,13 +12,13 @@ const ENTRIES_A_STEP = 200;
 export function* diskUse(
   parent: Folder,
   paths: readonly string[],
-  counts: (path: string) => boolean = () => true,
+  counts: (path: string, facts: Facts) => boolean = () => true,
 ): Generator<number, number, undefined> {
   let [bytes, entries] = [0, 0];
   const linked = new Set<string>();
   for (const path of paths)
     for (const { path: at, facts } of walkBelow(parent, path)) {
-      if (counts(at) && isNew(facts, linked)) bytes += lastAllocated();
+      if (counts(at, facts) && isNew(facts, linked)) bytes += lastAllocated();
       entries += 1;
       if (entries % ENTRIES_A_STEP === 0) yield bytes;
     }

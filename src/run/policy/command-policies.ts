@@ -27,7 +27,7 @@ export interface PoliciesParts {
   readonly userConfig: string | undefined;
 }
 
-type ProfiledCommand = Partial<Pick<ExecRequest, "command" | "profiles">>;
+type ProfiledCommand = Partial<Pick<ExecRequest, "command" | "profiles" | "strict">>;
 
 /** The policies of commands in plans. */
 export class CommandPolicies {
@@ -38,22 +38,26 @@ export class CommandPolicies {
   }
 
   /** The policy for a command over these resources. */
-  look(resources: readonly string[], { command = [], profiles }: ProfiledCommand): CommandPolicy {
+  look(resources: readonly string[], { command = [], profiles, strict }: ProfiledCommand): CommandPolicy {
     const { layers, environment, stateDir, userConfig } = this.#parts;
     const config = userConfig === undefined ? [] : [dirname(userConfig)];
     const own = [stateDir, ...config].map((path) => realPathOf(path) ?? path);
     const automatic = profiles === "automatic" ? profileOf(command[0]) : undefined;
-    const policy = policyInForce({
+    const all = policyInForce({
       ...{ layers, environment, resources, own },
       ...(profiles !== undefined && profiles !== "automatic" && { profiles }),
       ...(automatic !== undefined && { automatic }),
     });
+    // A strict command writes only to resources and what the user named.
+    const caches = strict === true ? { ...all.caches, shared: [] } : all.caches;
+    const policy = { ...all, caches };
     const { denied, readable, persisted, sockets } = policy;
     const seen = [denied, readable, persisted, sockets].map((lines) => lines.map(({ path }) => path));
+    const shared = caches.shared.map(({ stored }) => stored);
     return {
       ...policy,
       environment: environmentLeft(environment, policy),
-      digest: shortDigest(Buffer.from(JSON.stringify(seen))),
+      digest: shortDigest(Buffer.from(JSON.stringify([...seen, shared]))),
     };
   }
 

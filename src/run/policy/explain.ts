@@ -1,6 +1,8 @@
+import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import type { Limits } from "../../core/values/limits.ts";
 import type { ProfileName } from "../../core/values/run-policy.ts";
 import type { ResourceRequest } from "../../plans/plan-views.ts";
+import { isThere } from "../../system/data/existence.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 import { type ExecRequest, type Located, pathsOf } from "../exec.ts";
@@ -43,6 +45,12 @@ export interface RunExplanation {
   readonly kept: readonly ExplainedLine[];
   /** What it replaces here takes the place of the user's when it has ended. */
   readonly writtenBack: readonly ExplainedLine[];
+  /** Caches that it shares with other plans, where they are, and how many bytes they may hold together. */
+  readonly caches: {
+    readonly paths: readonly ExplainedLine[];
+    readonly folder: string;
+    readonly limit: number;
+  };
   /** What it can't read. */
   readonly denied: readonly ExplainedLine[];
   /** What it can read in these. */
@@ -71,12 +79,14 @@ export function explain(
   const { strict = false, network = true } = request;
   const resources = pathsOf(plan);
   const policy = policies.look(resources, request);
+  const scratch = strict ? [] : scratchPaths(environment, resources, policy);
   return {
     profiles: policy.profiles,
     resources,
-    scratch: strict ? [] : scratchPaths(environment, resources, policy),
+    scratch,
     kept: policy.persisted.map(pathOf),
     writtenBack: policy.writtenBack.map(pathOf),
+    caches: explainedCaches(policy, scratch),
     denied: policy.denied.map(pathOf),
     readable: policy.readable.map(pathOf),
     sockets: policy.sockets.map(pathOf),
@@ -95,6 +105,13 @@ type Environment = { readonly [name: string]: string | undefined };
 
 function pathOf({ path, from }: PathLine): ExplainedLine {
   return { path, from };
+}
+
+/** Without a scratch layer around it, nothing can be shown in the place of what is missing. */
+function explainedCaches({ caches }: CommandPolicy, scratch: readonly string[]): RunExplanation["caches"] {
+  const { root: folder, limit, shared } = caches;
+  const isShown = ({ path }: PathLine) => isThere(path) || scratch.some((at) => isAtOrBelow(path, at));
+  return { paths: shared.filter(isShown).map(pathOf), folder, limit };
 }
 
 function scratchPaths(

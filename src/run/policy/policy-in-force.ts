@@ -11,6 +11,7 @@ import { homeOf } from "../../sandboxes/scratch/caches.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { type CachesInForce, cachesInForce } from "./cache-rules.ts";
 import { expanded, type PathLine, readablePaths } from "./path-rules.ts";
 import { profileLayer } from "./profiles.ts";
 import { socketPaths, socketVariables } from "./sockets.ts";
@@ -38,6 +39,7 @@ export interface PolicyInForce {
   readonly readable: readonly PathLine[];
   readonly persisted: readonly PathLine[];
   readonly writtenBack: readonly PathLine[];
+  readonly caches: CachesInForce;
   /** Sockets of the host that commands can reach. */
   readonly sockets: readonly PathLine[];
   /** Variables of the environment that the command does not get. */
@@ -64,33 +66,41 @@ export interface PolicyRequest {
 export function policyInForce(request: PolicyRequest): PolicyInForce {
   const { environment } = request;
   const home = homeOf(environment);
-  const named = ownedBy(request.layers, "user").findLast(({ profiles }) => profiles !== undefined)?.profiles;
+  const own = ownedBy(request.layers, "user");
+  const named = own.findLast(({ profiles }) => profiles !== undefined)?.profiles;
   const automatic = request.automatic === undefined ? [] : [request.automatic];
   const profiles = request.profiles ?? named ?? automatic;
   const project = ownedBy(request.layers, "project").flatMap((layer) => [
-    ...(layer.profiles ?? []).map((name) => withoutPersist(profileLayer(name, "project"))),
+    ...(layer.profiles ?? []).map((name) => withoutKept(profileLayer(name, "project"))),
     layer,
   ]);
-  const user = [...profiles.map((name) => profileLayer(name, "user")), ...ownedBy(request.layers, "user")];
+  const built = profiles.map((name) => profileLayer(name, "user"));
+  const user = [...built, ...own];
   const sets = [user, project].filter((layers) => layers.length > 0);
   const persist = keptLines("persist", user, project);
   const back = keptLines("writeBack", user, project);
   const sockets = socketLines(user, project);
+  const persisted = persist.kept.flatMap((line) => keptPath(line, "persist", home, request));
+  const { caches, refused } = cachesInForce({
+    ...{ profiles: built, own, project, environment, home, persisted },
+    resources: request.resources,
+  });
   return {
     profiles: [...new Set([...profiles, ...project.flatMap((layer) => layer.profiles ?? [])])],
     ...readablePaths(
       sets.map((layers) => mergedRules(layers.map(({ read }) => read))),
       home,
     ),
-    persisted: persist.kept.flatMap((line) => keptPath(line, "persist", home, request)),
+    persisted,
     writtenBack: back.kept.flatMap((line) => keptPath(line, "writeBack", home, request)),
+    caches,
     sockets: socketPaths(sockets.allowed, environment, home),
     dropped: droppedVariables(
       environment,
       sets.map((layers) => mergedRules(layers.map(({ variables }) => variables))),
     ).filter(({ value }) => !socketVariables(sockets.allowed).includes(value)),
     set: [...project, ...user].flatMap(({ variables }) => variables.set),
-    refused: [...persist.refused, ...back.refused, ...sockets.refused],
+    refused: [...persist.refused, ...back.refused, ...refused, ...sockets.refused],
   };
 }
 
@@ -98,7 +108,7 @@ function ownedBy(layers: readonly PolicyLayer[], owner: PolicyLayer["owner"]): r
   return layers.filter((layer) => layer.owner === owner);
 }
 
-function withoutPersist({ persist: _, writeBack: __, ...layer }: PolicyLayer): PolicyLayer {
+function withoutKept({ persist: _, writeBack: __, caches: ___, ...layer }: PolicyLayer): PolicyLayer {
   return layer;
 }
 

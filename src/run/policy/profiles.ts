@@ -1,8 +1,8 @@
 import type { PolicyLayer, PolicyLine, ProfileName } from "../../core/values/run-policy.ts";
 
 /**
- * What is built in for each agent: it keeps its own state, its login included, and can't read credentials of
- * other tools. docs/agents.md lists it.
+ * What is built in for each agent: it keeps its own state, its login included, shares the caches of tools
+ * with other plans, and can't read credentials of other tools. docs/agents.md lists it.
  */
 interface Profile {
   /** The programs that it belongs to. */
@@ -16,7 +16,34 @@ interface Profile {
   readonly set?: { readonly [name: string]: string };
 }
 
-const PROFILES: { readonly [name in ProfileName]: Profile } = {
+/** What is built in for a family of tools: they share their caches with other plans. */
+interface ToolProfile {
+  readonly programs: readonly string[];
+  readonly caches: readonly string[];
+}
+
+const TOOLS: { readonly [name in "node" | "python" | "rust" | "go"]: ToolProfile } = {
+  node: {
+    programs: ["node", "npm", "npx", "pnpm", "pnpx", "yarn", "corepack"],
+    caches: [
+      "~/.npm",
+      "~/.cache/pnpm",
+      "~/.local/share/pnpm/store",
+      "~/.cache/yarn",
+      "~/.yarn/berry",
+      "~/.cache/node",
+      "~/.cache/node-gyp",
+    ],
+  },
+  python: {
+    programs: ["python", "python3", "pip", "pip3", "uv", "uvx", "pipx", "poetry"],
+    caches: ["~/.cache/pip", "~/.cache/uv", "~/.cache/pypoetry"],
+  },
+  rust: { programs: ["cargo", "rustc"], caches: ["~/.cargo/registry", "~/.cargo/git"] },
+  go: { programs: ["go"], caches: ["~/go/pkg/mod", "~/.cache/go-build"] },
+};
+
+const AGENTS: { readonly [name in Exclude<ProfileName, keyof typeof TOOLS>]: Profile } = {
   claude: {
     programs: ["claude"],
     persist: ["~/.claude"],
@@ -125,26 +152,34 @@ const SECRET_VARIABLES: readonly string[] = [
 
 /** The profile of a program, by the name that the user types. */
 export function profileOf(program: string | undefined): ProfileName | undefined {
-  const found = Object.entries(PROFILES).find(([, { programs }]) => programs.includes(program ?? ""));
+  const all = Object.entries<Pick<Profile, "programs">>({ ...AGENTS, ...TOOLS });
+  const found = all.find(([, { programs }]) => programs.includes(program ?? ""));
   return found?.[0] as ProfileName | undefined;
 }
 
 /** What a profile says, as the word of `owner`. */
 export function profileLayer(name: ProfileName, owner: PolicyLayer["owner"]): PolicyLayer {
-  const { persist, writeBack = [], keys, set = {} } = PROFILES[name];
   const from = `the profile ${name}`;
   const lines = (values: readonly string[]): readonly PolicyLine[] =>
     values.map((value) => ({ value, from }));
+  const nothing = { owner, read: { deny: [] }, sockets: { allow: [], deny: [] } };
+  if (isTool(name))
+    return { ...nothing, caches: lines(TOOLS[name].caches), variables: { deny: [], set: [] } };
+  const { persist, writeBack = [], keys, set = {} } = AGENTS[name];
   return {
-    owner,
+    ...nothing,
     read: { deny: lines(CREDENTIALS), allow: lines(NOT_SECRET) },
     persist: lines(persist),
     writeBack: lines(writeBack),
-    sockets: { allow: [], deny: [] },
+    caches: lines(Object.values(TOOLS).flatMap(({ caches }) => caches)),
     variables: {
       deny: lines(SECRET_VARIABLES),
       allow: lines(["*", ...keys]),
       set: Object.entries(set).map(([variable, value]) => ({ name: variable, value, from })),
     },
   };
+}
+
+function isTool(name: ProfileName): name is keyof typeof TOOLS {
+  return name in TOOLS;
 }

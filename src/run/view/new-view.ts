@@ -1,4 +1,4 @@
-import { isAtOrBelow } from "../../core/paths/byte-path.ts";
+import { displayPath, isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { ensureScratch } from "../../sandboxes/scratch/new-scratch.ts";
 import { placeElsewhere } from "../../sandboxes/scratch/scratch-place.ts";
@@ -9,6 +9,7 @@ import { machineEntries } from "../../system/mount/kernel-entries.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 import type { ViewStep } from "../launch/launch-spec.ts";
+import type { SharedCache } from "../policy/cache-rules.ts";
 import type { PathLine } from "../policy/path-rules.ts";
 import type { PolicyInForce } from "../policy/policy-in-force.ts";
 import { hasMountsBelow } from "./host-mounts.ts";
@@ -39,7 +40,7 @@ export interface NewView {
 }
 
 /** What a policy says about paths. */
-export type ViewPolicy = Pick<PolicyInForce, "denied" | "readable" | "persisted" | "sockets">;
+export type ViewPolicy = Pick<PolicyInForce, "denied" | "readable" | "persisted" | "sockets" | "caches">;
 
 /** Prepares the scratch layers and folders of a command's view. Returns the steps that build the view. */
 export function newView({
@@ -65,6 +66,7 @@ export function newView({
   const binds = [
     ...policy.readable.map(bindOf(false)),
     ...[...policy.persisted, ...policy.sockets].map(bindOf(true)),
+    ...policy.caches.shared.map(cacheBind),
   ];
   // A folder in which something is shown can't be missing: it is covered.
   const missing = denied.filter((path) => !binds.some(({ at }) => isStrictlyBelow(at, path)));
@@ -96,8 +98,17 @@ export function newView({
   return viewSteps({ ...common, ...strictParts(own) });
 }
 
+/** What to tell about scratch layers that are gone. */
+export function lostSentence(path: string): string {
+  return `What commands of the plan wrote outside of its resources was in ${displayPath(path)}, which is gone.`;
+}
+
 function bindOf(isWritable: boolean) {
   return ({ path: at }: PathLine): HostBind => ({ at, isFile: !isFolder(at), isWritable });
+}
+
+function cacheBind({ path: at, stored: from, isFile }: SharedCache): HostBind {
+  return { at, from, isFile, isWritable: true };
 }
 
 function isFolder(path: string): boolean {

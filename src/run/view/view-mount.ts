@@ -16,9 +16,11 @@ export interface ViewMount {
   readonly missing?: readonly string[];
 }
 
-/** A path of the host that is shown as it is. */
+/** A path of the host that is shown as it is, or what is shown in its place. */
 export interface HostBind {
   readonly at: string;
+  /** The path of what is shown in its place. */
+  readonly from?: string;
   readonly isFile: boolean;
   /** Whether commands change it for good. */
   readonly isWritable: boolean;

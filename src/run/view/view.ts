@@ -70,7 +70,10 @@ export function viewSteps(request: ViewRequest): readonly ViewStep[] {
         : emptyCover(at, mounts, request.files, !isShown(at)),
     );
   const made = mounts.filter(({ isWritable }) => isWritable).flatMap((mount) => mount.missing ?? []);
-  const points = [...empty, ...made].flatMap((folder) => pointsIn(folder, mounts));
+  const points = [
+    ...[...empty, ...made].flatMap((folder) => pointsIn(folder, mounts)),
+    ...request.binds.flatMap((bind) => (bind.from === undefined ? [] : pointsTo(bind, mounts))),
+  ];
   const all = [
     ...points,
     ...mounts,
@@ -135,9 +138,12 @@ function folderMount({ at, folder }: ViewRequest["folders"][number]): ViewMount 
   };
 }
 
-function bindMount({ at, isFile, isWritable }: HostBind): ViewMount {
+function bindMount({ at, from, isFile, isWritable }: HostBind): ViewMount {
   const flags = { noDevices: true, ...(!isWritable && { readOnly: true }) };
-  return { at, isFile, isWritable, steps: [{ step: "bind", at, from: at, flags, ifThere: true }] };
+  return {
+    ...{ at, isFile, isWritable, isEmpty: from !== undefined },
+    steps: [{ step: "bind", at, from: from ?? at, flags, ifThere: true }],
+  };
 }
 
 /** Shows what a sandbox refers to, read-only. Without this, a scratch layer would make it look writable. */
@@ -181,9 +187,19 @@ function innermost(mounts: readonly ViewMount[], path: string): ViewMount | unde
     .at(-1);
 }
 
+/** The mount point of what is shown in the place of something that may be missing. */
+function pointsTo({ at, isFile }: HostBind, mounts: readonly ViewMount[]): readonly ViewMount[] {
+  const around = innermost(mounts, at);
+  if (around?.isWritable !== true) return [];
+  return [...ancestorsBetween(around.at, at).map((folder) => point(folder)), point(at, isFile)];
+}
+
+function point(at: string, isFile = false): ViewMount {
+  return { at, steps: [{ step: "point", at, isFile }] };
+}
+
 /** Mount points for the mounts inside a folder that is empty or missing. */
 function pointsIn(folder: string, mounts: readonly ViewMount[]): readonly ViewMount[] {
-  const point = (at: string, isFile = false): ViewMount => ({ at, steps: [{ step: "point", at, isFile }] });
   const inside = mounts.filter(({ at }) => isStrictlyBelow(at, folder));
   if (inside.length === 0) return [];
   const ancestors = inside.flatMap(({ at }) => ancestorsBetween(folder, at));

@@ -1,3 +1,4 @@
+import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { HOME_LABEL, noteLayer, UPPER } from "../../sandboxes/scratch/scratch-layers.ts";
 import { SCRATCH } from "../../sandboxes/scratch/scratch-place.ts";
 import { Folder } from "../../system/calls/folder.ts";
@@ -26,14 +27,16 @@ export interface PrivateFolders {
 export function privateFolders(
   plan: Folder,
   home: string | undefined,
-  { persisted }: Pick<PolicyInForce, "persisted">,
+  { persisted, caches }: Pick<PolicyInForce, "persisted" | "caches">,
 ): PrivateFolders {
   using scratch = plan.ensureFolder(POINTS.make, SCRATCH);
   using own = ensureUpper(scratch, HOME_LAYER, home ?? "/");
   using temporary = ensureUpper(scratch, TEMPORARY_LAYER, TEMPORARY);
   if (home !== undefined) {
     linkSettings(own, home);
-    for (const { path } of persisted) linkPersisted(own, home, path);
+    for (const { path } of persisted) linkTo(own, home, path, path);
+    for (const { path, stored } of caches.shared)
+      if (isAtOrBelow(path, home)) linkTo(own, home, path, stored);
   }
   return { home: own.path, temporary: temporary.path };
 }
@@ -44,8 +47,8 @@ function ensureUpper(scratch: Folder, name: string, at: string): Folder {
   return layer.ensureFolder(POINTS.make, UPPER);
 }
 
-/** A link to a folder that commands keep, in the folders that lead to it. */
-function linkPersisted(own: Folder, home: string, path: string): void {
+/** A link in the place of a path of the home, in the folders that lead to it. */
+function linkTo(own: Folder, home: string, path: string, target: string): void {
   const names = path.slice(home.length + 1).split("/");
   const last = names.pop() ?? "";
   using opened = new DisposableStack();
@@ -55,7 +58,7 @@ function linkPersisted(own: Folder, home: string, path: string): void {
     if (parent.facts(name)?.kind === "symlink") return;
     parent = opened.use(parent.ensureFolder(POINTS.make, name));
   }
-  if (parent.facts(last) === undefined) parent.createLink(POINTS.make, last, path);
+  if (parent.facts(last) === undefined) parent.createLink(POINTS.make, last, target);
 }
 
 /** Links to hidden files and to folders of settings, which can be read through them and not written. */

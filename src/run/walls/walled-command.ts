@@ -72,6 +72,7 @@ export function walledSpec({ tools, terminal }: CommandLauncher, request: Walled
         writable: [
           ...places.map(({ at }) => at),
           ...policy.persisted.map(({ path }) => path),
+          ...policy.caches.shared.map(({ stored }) => stored),
           ...[own.home, own.temporary],
         ],
         readable: [...refersTo(request.shown), ...policy.readable.map(({ path }) => path)],

@@ -35,6 +35,20 @@ export const CACHES_IN_HOME: readonly string[] = [
   ".wget-hsts",
 ];
 
+/** Where caches that plans share are, in the user's folder for caches (run/caches/held-caches.ts). */
+export const SHARED_CACHES = "drydock/caches";
+
+/** Files beside a cache with which its program keeps two runs of itself apart. They are shared with it. */
+export const CACHE_LOCKS: { readonly [cache: string]: readonly string[] } = {
+  ".cargo/registry": [".cargo/.package-cache", ".cargo/.package-cache-mutate"],
+  ".cargo/git": [".cargo/.package-cache", ".cargo/.package-cache-mutate"],
+};
+
+/** Whether an empty file stands for the lock of a cache. */
+export function isCacheLock(path: string, home: string | undefined): boolean {
+  return Object.values(CACHE_LOCKS).some((locks) => locks.some((lock) => path === `${home}/${lock}`));
+}
+
 /** The home that commands see: the layers of a plan are named by real paths. */
 export function homeOf({ HOME: home }: { readonly [name: string]: string | undefined }): string | undefined {
   return home?.startsWith("/") === true ? realPathOf(home) : undefined;

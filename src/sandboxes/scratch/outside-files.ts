@@ -2,7 +2,7 @@ import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { walkBelow } from "../../engine/tree/walk.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { cacheAround } from "./caches.ts";
+import { cacheAround, isCacheLock, SHARED_CACHES } from "./caches.ts";
 import { openUpper, type WrittenLayer, writtenLayers } from "./scratch-layers.ts";
 
 /** An entry that commands of a plan wrote or removed outside of its resources. It never lands. */
@@ -48,12 +48,17 @@ function* filesIn(layer: WrittenLayer, query: OutsideQuery): Generator<FoundOuts
     const kind = kindOf(facts);
     if (kind === undefined || !isSince(facts, (query.since ?? 0) - TICK_MS)) continue;
     const path = `${layer.at === "/" ? "" : layer.at}/${storedAt}`;
-    // A link to its own path on the machine stands for what is there: Drydock put it into a private home.
-    if (kind === "symlink" && parent.readLink(name) === path) continue;
+    if (kind === "symlink" && isStandIn(parent.readLink(name), path)) continue;
+    if (kind === "file" && facts.size === 0 && isCacheLock(path, query.home)) continue;
     if (query.resources.some((location) => isAtOrBelow(path, location))) continue;
     const bytes = kind === "file" ? facts.size : 0;
     yield { path, kind, bytes, layer, storedAt, facts, ...cacheOf(path, layer, query) };
   }
+}
+
+/** Whether Drydock put a link into a private home: for what is at this path, or for a shared cache. */
+function isStandIn(target: string, path: string): boolean {
+  return target === path || target.includes(`/${SHARED_CACHES}/`);
 }
 
 function cacheOf(

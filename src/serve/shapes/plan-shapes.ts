@@ -296,6 +296,9 @@ export const explanationShape = z
     scratch: z.array(z.string()).describe("What it writes here goes with the plan."),
     kept: explainedLines.describe("What it writes here stays, at once."),
     writtenBack: explainedLines.describe("What it replaces here stays when it has ended."),
+    caches: z
+      .strictObject({ paths: explainedLines, folder: z.string(), limit: z.number() })
+      .describe("Caches that it shares with other plans, where they are, and how many bytes they may hold."),
     denied: explainedLines.describe("What it can't read."),
     readable: explainedLines.describe("What it can read in these."),
     sockets: explainedLines.describe("Sockets of this machine that it can reach."),

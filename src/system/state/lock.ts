@@ -43,13 +43,18 @@ export function tryLock({ fd, path }: Lockable, how: "alone" | "shared" = "alone
 export function whileLocked<T>(folder: Folder, action: () => T): T {
   // With its own descriptor: the given one would keep holding the lock.
   using own = Folder.open(folder.path);
+  waitForLock(own, "alone");
+  return action();
+}
+
+/** Takes a lock that other processes hold only briefly. */
+export function waitForLock(folder: Folder, how: "alone" | "shared"): void {
   const giveUpAt = milliseconds() + LONGEST_WAIT_MS;
-  while (!tryLock(own)) {
+  while (!tryLock(folder, how)) {
     if (milliseconds() > giveUpAt)
       throw new BusyError(`${displayPath(folder.path)} is locked by another process for too long.`, {
         holder: "another Drydock process",
       });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TRY_AGAIN_MS);
   }
-  return action();
 }

@@ -31,7 +31,7 @@ describe("the examples of the page on frameworks", () => {
     assert.equal(examples.length, blocksOf(PAGE));
   });
 
-  it("[P12] compile, against the types of the source and of the frameworks", () => {
+  it("[P12] compile, against the types of the package and of the frameworks", () => {
     assert.deepEqual(project.check(), []);
   });
 

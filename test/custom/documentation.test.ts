@@ -12,7 +12,12 @@ describe("docs/writing-a-strategy.md", () => {
     using folder = new AuthorFolder();
     writeFileSync(
       folder.at("tsconfig.json"),
-      JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"] }),
+      JSON.stringify({
+        extends: join(root, "tsconfig.json"),
+        // As an author has it: the types of the package, not its source.
+        compilerOptions: { customConditions: [] },
+        include: ["*.ts"],
+      }),
     );
     const tsc = spawnSync(
       process.execPath,

@@ -45,7 +45,7 @@ export function blocksOf(page: string): number {
   return [...readFileSync(join(root, page), "utf8").matchAll(/^```ts$/gm)].length;
 }
 
-/** A project of somebody who uses the library, with the examples as its modules. */
+/** A project of somebody who uses the built package, with the examples as its modules. */
 export class DocumentationProject implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), "drydock-library-"));
 
@@ -66,17 +66,19 @@ export class DocumentationProject implements Disposable {
     writeFileSync(join(this.path, "package.json"), JSON.stringify({ type: "module" }));
     writeFileSync(
       join(this.path, "tsconfig.json"),
-      JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"] }),
+      JSON.stringify({
+        extends: join(root, "tsconfig.json"),
+        // The source is read and checked a dozen times as long as the types that the package has.
+        compilerOptions: { customConditions: [] },
+        include: ["*.ts"],
+      }),
     );
     examples.forEach((example, at) => {
       writeFileSync(this.#module(at), example.code);
     });
   }
 
-  /**
-   * What the compiler has to say of the examples, against the types of the source. Of the source itself
-   * another check speaks.
-   */
+  /** What the compiler has to say of the examples, against the types of the package. */
   check(): string[] {
     const tsc = join(root, "node_modules/typescript-7/bin/tsc");
     const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", this.path], { encoding: "utf8" });
@@ -91,10 +93,12 @@ export class DocumentationProject implements Disposable {
     writeFileSync(join(cwd, "website/index.html"), "<h1>Old</h1>\n");
     writeFileSync(join(cwd, "website/old.html"), "<h1>Older</h1>\n");
     writeFileSync(join(cwd, "settings/port"), "80\n");
-    const result = spawnSync(process.execPath, ["--conditions=drydock-source", this.#module(at)], {
+    const { PATH, NODE_COMPILE_CACHE, DRYDOCK_FROM_SOURCE } = process.env;
+    const conditions = DRYDOCK_FROM_SOURCE === undefined ? [] : ["--conditions=drydock-source"];
+    const result = spawnSync(process.execPath, [...conditions, this.#module(at)], {
       cwd,
       encoding: "utf8",
-      env: { PATH: process.env["PATH"], HOME: cwd, TMPDIR: cwd },
+      env: { PATH, HOME: cwd, TMPDIR: cwd, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) },
     });
     return { output: result.stdout, errors: result.stderr, status: result.status };
   }

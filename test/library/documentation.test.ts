@@ -14,7 +14,7 @@ describe("the examples of the library's documentation", () => {
     assert.equal(examples.length, blocksOf(PAGE));
   });
 
-  it("compile, against the types of the source", () => {
+  it("compile, against the types of the package", () => {
     assert.deepEqual(project.check(), []);
   });
 

@@ -3,8 +3,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { ACTORS, Stage } from "../run/stage.ts";
+import { bundledProgram } from "../support/bundled-program.ts";
 
-const PROGRAM = join(import.meta.dirname, "workspace-program.ts");
+const PROGRAM = bundledProgram("test/library/workspace-program.ts");
 
 const BEFORE = [
   ...[
@@ -68,7 +69,7 @@ for (const actor of ACTORS) {
       const place = join(stage.path, "originals");
       mkdirSync(place);
       stage.give();
-      const ended = stage.run(process.execPath, ["--conditions=drydock-source", PROGRAM, place, ...ways]);
+      const ended = stage.run(process.execPath, [PROGRAM, place, ...ways]);
       assert.equal(ended.status, 0, ended.stderr);
       const results = JSON.parse(ended.stdout);
       assert.deepEqual(

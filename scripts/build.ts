@@ -27,6 +27,8 @@ import { manPage } from "./man-page.ts";
  *   bin/compiled.cjs loads them, which it can only do with the older kind of modules.
  * - index.js, strategy.js and the other public entries, which export from there, and victim.js, the process
  *   that the conformance suite kills.
+ * - opencode.js, the plugin of opencode, which runs in Bun: a file that imports Node's modules and nothing
+ *   else.
  * - holder.js, the program that holds transactions, with the drivers that it needs.
  * - page/, the page of reviews (build-page.ts).
  * - launcher.cjs, which starts program/launch.js, the program that becomes a command.
@@ -41,8 +43,11 @@ import { manPage } from "./man-page.ts";
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
+/** The entries that share the program; opencode's does not, because the program does not run in Bun. */
+const { opencode: OPENCODE, ...SHARING_ENTRIES } = PUBLIC_ENTRIES;
+
 const ENTRIES = {
-  ...PUBLIC_ENTRIES,
+  ...SHARING_ENTRIES,
   cli: "src/cli/main.ts",
   victim: "src/testing/process/victim-main.ts",
 } as const;
@@ -89,7 +94,7 @@ try {
 }
 
 async function buildAll(): Promise<void> {
-  const missing = [...Object.values(ENTRIES), HOLDER, LAUNCHER].filter(
+  const missing = [...Object.values(ENTRIES), OPENCODE, HOLDER, LAUNCHER].filter(
     (entry) => !existsSync(join(root, entry)),
   );
   if (missing.length > 0) throw new Error(`Nothing was built: ${missing.join(", ")} is missing.`);
@@ -157,6 +162,10 @@ async function bundle(outdir: string): Promise<void> {
   });
   writeFileSync(join(program, "package.json"), '{ "type": "commonjs" }\n');
   await build({
+    ...{ ...options, outdir, bundle: true, format: "esm" },
+    entryPoints: { opencode: OPENCODE },
+  });
+  await build({
     ...{ ...options, outdir, bundle: true, splitting: true, format: "esm" },
     entryPoints: { holder: HOLDER },
     // What the drivers load only where they find it.
@@ -179,7 +188,7 @@ function importByCalls(file: string): void {
 function writeEntries(outdir: string): void {
   const load = 'import { load } from "../bin/compiled.cjs";\n';
   const require = createRequire(import.meta.url);
-  for (const entry of Object.keys(PUBLIC_ENTRIES)) {
+  for (const entry of Object.keys(SHARING_ENTRIES)) {
     const names = Object.keys(require(join(outdir, "program", `${entry}.js`)));
     writeFileSync(
       join(outdir, `${entry}.js`),

@@ -8,6 +8,16 @@ import { runProgram, TemporaryFolder } from "../project/project-copy.ts";
 
 const PATIENCE_MS = 120_000;
 
+/** The opencode that the adapter is tried with. */
+export const OPENCODE_VERSION = "1.18.33";
+
+/** Installs a package of npm below a folder. */
+export function installPackage(folder: string, name: string): void {
+  const options = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
+  const { status, stderr } = runProgram("npm", ["install", "--prefix", folder, ...options, name]);
+  assert.equal(status, 0, `npm install ${name} failed: ${stderr}`);
+}
+
 /**
  * A program of npm, installed into a temporary folder: one that is too large to be a dependency of the
  * project. Removed when it goes out of scope (`using`).
@@ -19,12 +29,12 @@ export class NpmTool implements Disposable {
   /** `program` is the path of the program below `node_modules`. */
   constructor(name: string, version: string, program: string) {
     this.#program = join(this.#folder.path, "node_modules", program);
-    const options = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
-    const install = ["install", "--prefix", this.#folder.path, ...options, `${name}@${version}`];
-    const { status, stderr } = runProgram("npm", install);
-    if (status === 0) return;
-    this[Symbol.dispose]();
-    assert.fail(`npm install ${name} failed: ${stderr}`);
+    try {
+      installPackage(this.#folder.path, `${name}@${version}`);
+    } catch (thrown) {
+      this[Symbol.dispose]();
+      throw thrown;
+    }
   }
 
   /** Runs it to its end. */

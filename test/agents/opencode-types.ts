@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { projectRoot, runProgram, TemporaryFolder } from "../project/project-copy.ts";
-
-const VERSION = "1.18.33";
+import { installPackage, OPENCODE_VERSION } from "./npm-tool.ts";
 
 const PROGRAM = `import type { Plugin, WorkspaceAdapter } from "@opencode-ai/plugin";
 import { drydockWorkspaces, type WorkspaceAdapter as Ours } from "drydock-sandbox/opencode";
@@ -14,10 +13,7 @@ export const adapter: (ours: Ours) => WorkspaceAdapter = (ours) => ours;
 describe("the workspaces of opencode and its own types", () => {
   it("[P12] fit together", () => {
     using folder = new TemporaryFolder();
-    const options = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
-    const install = ["install", "--prefix", folder.path, ...options, `@opencode-ai/plugin@${VERSION}`];
-    const installed = runProgram("npm", install);
-    assert.equal(installed.status, 0, installed.stderr);
+    installPackage(folder.path, `@opencode-ai/plugin@${OPENCODE_VERSION}`);
     folder.write("program.ts", PROGRAM);
     const tsc = join(projectRoot, "node_modules/typescript-7/bin/tsc");
     const paths = { "drydock-sandbox/opencode": [join(projectRoot, "src/adapters/opencode.ts")] };

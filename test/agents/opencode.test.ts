@@ -54,4 +54,7 @@ describe("the workspaces of opencode", () => {
   });
 });
 
-if (IS_LONG) await import("./opencode-types.ts");
+if (IS_LONG) {
+  await import("./opencode-types.ts");
+  await import("./opencode-program.ts");
+}

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PACKAGE_FLAGS } from "../end-to-end/workplace.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -93,9 +94,8 @@ export class DocumentationProject implements Disposable {
     writeFileSync(join(cwd, "website/index.html"), "<h1>Old</h1>\n");
     writeFileSync(join(cwd, "website/old.html"), "<h1>Older</h1>\n");
     writeFileSync(join(cwd, "settings/port"), "80\n");
-    const { PATH, NODE_COMPILE_CACHE, DRYDOCK_FROM_SOURCE } = process.env;
-    const conditions = DRYDOCK_FROM_SOURCE === undefined ? [] : ["--conditions=drydock-source"];
-    const result = spawnSync(process.execPath, [...conditions, this.#module(at)], {
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const result = spawnSync(process.execPath, [...PACKAGE_FLAGS, this.#module(at)], {
       cwd,
       encoding: "utf8",
       env: { PATH, HOME: cwd, TMPDIR: cwd, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) },

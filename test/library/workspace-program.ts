@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bytesFromPath, type Entry, openDrydock, type Workspace } from "../../src/index.ts";
+import { bytesFromPath, type Entry, openDrydock, type Workspace } from "drydock-sandbox";
 
 /**
  * A program that works in a workspace over the same folder with each of these strategies, and prints what it

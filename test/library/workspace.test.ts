@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { PACKAGE_FLAGS } from "../end-to-end/workplace.ts";
 import { ACTORS, Stage } from "../run/stage.ts";
-import { bundledProgram } from "../support/bundled-program.ts";
 
-const PROGRAM = bundledProgram("test/library/workspace-program.ts");
+const PROGRAM = join(import.meta.dirname, "workspace-program.ts");
 
 const BEFORE = [
   ...[
@@ -69,7 +69,7 @@ for (const actor of ACTORS) {
       const place = join(stage.path, "originals");
       mkdirSync(place);
       stage.give();
-      const ended = stage.run(process.execPath, [PROGRAM, place, ...ways]);
+      const ended = stage.run(process.execPath, [...PACKAGE_FLAGS, PROGRAM, place, ...ways]);
       assert.equal(ended.status, 0, ended.stderr);
       const results = JSON.parse(ended.stdout);
       assert.deepEqual(

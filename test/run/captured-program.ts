@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { openDrydock, type Plan } from "../../src/index.ts";
+import { openDrydock, type Plan } from "drydock-sandbox";
 
 /**
  * A program that runs commands by the library, over a folder with each of these strategies, and prints what

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { bundledProgram } from "../support/bundled-program.ts";
+import { PACKAGE_FLAGS } from "../end-to-end/workplace.ts";
 import { ACTORS, ANY_ACTOR, Stage } from "./stage.ts";
 
-const PROGRAM = bundledProgram("test/run/captured-program.ts");
+const PROGRAM = join(import.meta.dirname, "captured-program.ts");
 
 for (const actor of ACTORS) {
   describe(`A command whose output is captured, run by ${actor}`, () => {
@@ -22,7 +23,7 @@ for (const actor of ACTORS) {
       const all = ["overlay", "filesystem_copy", "git_worktree", "none"];
       // Without privilege only an overlay is another thing.
       const strategies = actor === "root" ? all : all.slice(0, 1);
-      const ended = stage.run(process.execPath, [PROGRAM, stage.project, ...strategies]);
+      const ended = stage.run(process.execPath, [...PACKAGE_FLAGS, PROGRAM, stage.project, ...strategies]);
       assert.equal(ended.status, 0, ended.stderr);
       const results = JSON.parse(ended.stdout);
       assert.deepEqual(

@@ -221,7 +221,7 @@ function leaving(
       hint: "Leave out its name; it is taken back with the rest.",
     });
   const first = stuck.find(({ resource }) => !leave.includes(resource));
-  const isAll = reversibleIn(landed).length === 0;
+  const isAll = stuck.length > 0 && reversibleIn(landed).length === 0;
   if (first !== undefined || isAll) {
     const { resource, ref } = first ?? landed.participants[0] ?? {};
     throw new UsageError(

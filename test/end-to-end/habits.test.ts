@@ -58,6 +58,9 @@ describe("undo without a plan", () => {
     land("first", app, "two\n");
     const second = land("second", app, "three\n");
     land("elsewhere", other, "else\n");
+    // A plan without changes is not what a user wants back; by its name it can be undone all the same.
+    place.done("plan", "create", "-r", app ?? "", "--name", "empty");
+    place.done("plan", "apply", "empty");
     const deep = join(app ?? "", "deep");
     assertRefused(
       place.drydock(["undo"], { cwd: deep }),
@@ -78,6 +81,7 @@ describe("undo without a plan", () => {
     );
     assert.equal(place.drydock(["undo", "-y"], { cwd: place.path }).status, 0, "a folder around it counts");
     assert.equal(place.read("other/a.txt"), "one\n");
+    assert.match(place.done("plan", "undo", "empty"), /^Undid plan \w{26}: 0 changes taken back/);
   });
 
   for (const actor of ACTORS) {

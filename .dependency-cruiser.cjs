@@ -22,6 +22,10 @@ const LAYERS = [
   ["system/random-bytes.ts", "random-bytes.ts asks the kernel for what names are made of: it names nothing"],
   ["system/data/", "system/data/ reads and writes the content of files: it knows no process and no mount"],
   ["system/process/", "system/process/ starts, bounds and finds processes: it knows nothing of mounts"],
+  [
+    "system/standstill/",
+    "system/standstill/ stops the processes of a namespace for a while: it does not know what for",
+  ],
   ["system/git/", "system/git/ finds the repository of a checkout: it knows no plan and no sandbox"],
   ["system/mount/", "system/mount/ reads and changes what is mounted: it knows nothing of our state"],
   [

@@ -193,6 +193,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     recordLoss: (ref, why) => reports.recordLoss(ref, why),
     environment,
     recordIntent: (ref, places) => reports.recordIntent(ref, places),
+    standsStill: (planId) => sandboxes.hold.isHeld(planId),
     failpoint: passForeignFailpoint,
     now,
     progress: (progress) => operations.progress(progress),

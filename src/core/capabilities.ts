@@ -23,6 +23,11 @@ export interface StrategyCapabilities {
   readonly partial?: boolean;
   /** checkpoint and restoreCheckpoint work. Default: true. */
   readonly checkpoint?: boolean;
+  /**
+   * What it can do with a sandbox while commands inside stand still, and go on with it afterwards. Default:
+   * nothing; Drydock then refuses it as long as a command runs.
+   */
+  readonly whileRunning?: readonly RunningOperation[];
   /** How the strategy isolates work from the original. Default: `copy`. */
   readonly isolation?: "view" | "copy" | "branch" | "transaction" | "none";
   /** For the automatic choice; larger is stronger. The built-ins are 0 to 60 in steps of 10. Default: 5. */
@@ -96,6 +101,11 @@ export const LOSSES = [
 
 export type Loss = (typeof LOSSES)[number];
 
+/** What can be done with a plan while commands run in it. */
+export const RUNNING_OPERATIONS = ["checkpoint", "restore", "apply"] as const;
+
+export type RunningOperation = (typeof RUNNING_OPERATIONS)[number];
+
 /** Capabilities with every default filled in. */
 export type FullCapabilities = Required<Omit<StrategyCapabilities, "resourceTypes">> & {
   readonly resourceTypes: readonly string[] | "all";
@@ -117,6 +127,11 @@ export const CAPABILITIES: {
   undo: truth((commit) => commit === "two-phase"),
   partial: truth(() => false),
   checkpoint: truth(() => true),
+  whileRunning: {
+    values: `a list out of ${RUNNING_OPERATIONS.join(", ")}`,
+    fits: (value) => isListOf(value, (one) => RUNNING_OPERATIONS.some((known) => known === one)),
+    byDefault: () => [],
+  },
   isolation: {
     ...oneOf<FullCapabilities["isolation"]>({
       view: true,

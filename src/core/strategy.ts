@@ -359,6 +359,11 @@ export interface StrategyContext {
    */
   readonly recordLoss?: (ref: SandboxRef, why: string) => Promise<void>;
   /**
+   * Whether the commands inside of a plan stand still for the present call, and go on with its sandboxes
+   * afterwards. Only for what a strategy declares as `whileRunning`. Default: no.
+   */
+  readonly standsStill?: (planId: string) => boolean;
+  /**
    * Aborted when the user interrupts. A strategy checks it in long work before the decision. Every call has
    * its own, so read it during the call.
    */

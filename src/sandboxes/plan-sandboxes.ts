@@ -11,6 +11,7 @@ import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import { isUnavailable, type SandboxStrategyRegistry } from "../strategies/registry.ts";
 import type { Session } from "./access/session.ts";
 import { CheckpointRemoval } from "./checkpoint-removal.ts";
+import { CommandHold } from "./remains/command-hold.ts";
 import type { Uses } from "./remains/uses.ts";
 import { SandboxRemoval } from "./sandbox-removal.ts";
 import { pendingSandbox } from "./sandbox-reports.ts";
@@ -37,6 +38,7 @@ export class PlanSandboxes {
   readonly #registry: SandboxStrategyRegistry;
   readonly #uses: Uses;
   readonly #now: () => Date;
+  readonly hold: CommandHold;
   readonly removal: SandboxRemoval;
   readonly checkpoints: CheckpointRemoval;
 
@@ -46,6 +48,7 @@ export class PlanSandboxes {
     this.#uses = uses;
     this.#now = session.now;
     const strategy = (name: string) => this.strategy(name);
+    this.hold = new CommandHold(uses, async (plan) => await this.#allCapabilities(plan));
     this.removal = new SandboxRemoval(session, strategy);
     this.checkpoints = new CheckpointRemoval(session.store, strategy);
   }
@@ -65,6 +68,14 @@ export class PlanSandboxes {
     const { capabilities } = ref;
     const declared = (await this.#registry.resolve(ref.strategyName, { ref })).capabilities;
     return { ...declared, ...capabilities, partial: declared.partial && capabilities?.partial !== false };
+  }
+
+  /** The capabilities of all sandboxes of a plan, by the names of their resources. */
+  async #allCapabilities(plan: PlanRecord): Promise<ReadonlyMap<string, FullCapabilities>> {
+    const all = new Map<string, FullCapabilities>();
+    for (const { ref } of await this.#store.sandboxesOf(plan.id))
+      all.set(resourceById(plan, ref.resourceId)?.name ?? ref.resourceId, await this.capabilitiesOf(ref));
+    return all;
   }
 
   /** Whether a sandbox holds something open outside of our folders. */
@@ -172,9 +183,9 @@ export class PlanSandboxes {
     this.assertUnused(plan);
   }
 
-  /** Refuses a plan inside which a command runs. */
+  /** Refuses a plan inside which a command runs, unless all of them stand still. */
   assertUnused(plan: PlanRecord): void {
-    this.#uses.assertNone(plan);
+    if (!this.hold.isHeld(plan.id)) this.#uses.assertNone(plan);
   }
 
   /**

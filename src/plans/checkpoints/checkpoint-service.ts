@@ -2,7 +2,7 @@ import type { CheckpointRecord } from "../../core/checkpoint.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { PlanRecord } from "../../core/plan.ts";
-import type { Session } from "../../sandboxes/access/session.ts";
+import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import type { HistoryEntry } from "../../store/store.ts";
 import type { CheckpointOptions, CheckpointResult, CheckpointView, RestoreResult } from "../plan-views.ts";
 import { assertName } from "../resources/resources.ts";
@@ -14,11 +14,11 @@ import type { PlanRestores } from "./plan-restores.ts";
  * drops later checkpoints; a landing and a rollback end all.
  */
 export class CheckpointService {
-  readonly #session: Session;
+  readonly #session: PlanSession;
   readonly #checkpoints: PlanCheckpoints;
   readonly #restores: PlanRestores;
 
-  constructor(session: Session, checkpoints: PlanCheckpoints, restores: PlanRestores) {
+  constructor(session: PlanSession, checkpoints: PlanCheckpoints, restores: PlanRestores) {
     this.#session = session;
     this.#checkpoints = checkpoints;
     this.#restores = restores;
@@ -32,7 +32,9 @@ export class CheckpointService {
     const { label } = options;
     if (label !== undefined) assertName(label);
     return await this.#session.plans.claimed(plan, async (found) => {
-      const { record, warnings } = await this.#checkpoints.save(found, label === undefined ? {} : { label });
+      const { record, warnings } = await this.#session.sandboxes.hold.during(found, "checkpoint", () =>
+        this.#checkpoints.save(found, label === undefined ? {} : { label }),
+      );
       return { planId: found.id, ...viewOf(record), warnings };
     });
   }
@@ -50,7 +52,9 @@ export class CheckpointService {
     return await this.#session.plans.claimed(plan, async (found) => {
       const saved = await this.#checkpoints.saved(found);
       const target = findCheckpoint(saved, checkpoint, found, await this.#session.store.history(found.id));
-      const { ended, warnings } = await this.#restores.restore(found, target);
+      const { ended, warnings } = await this.#session.sandboxes.hold.during(found, "restore", () =>
+        this.#restores.restore(found, target),
+      );
       return { planId: found.id, checkpoint: viewOf(target), dropped: ended.map(({ id }) => id), warnings };
     });
   }

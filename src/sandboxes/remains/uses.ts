@@ -89,13 +89,9 @@ export class Uses {
   }
 
   /** Refuses if a command runs in the plan. */
-  assertNone({ id, name }: PlanRecord): void {
-    const [use] = this.living(id);
-    if (use === undefined) return;
-    throw new BusyError(`'${use.command}' is running in the plan ${name} (pid ${use.owner.pid}).`, {
-      holder: `${use.command} (pid ${use.owner.pid} on ${use.owner.host})`,
-      hint: `Wait until it has ended, or stop it with 'kill ${use.owner.pid}'.`,
-    });
+  assertNone(plan: PlanRecord): void {
+    const [use] = this.living(plan.id);
+    if (use !== undefined) throw inUse(plan, use);
   }
 
   /** Counts a new command as inside from now on. */
@@ -129,6 +125,15 @@ export class Uses {
     using users = this.#folders.uses();
     action(users);
   }
+}
+
+/** The error for a plan in which a command runs. `why` goes on in the sentence. */
+export function inUse({ name }: PlanRecord, { command, owner }: Use, why?: string): BusyError {
+  const running = `'${command}' is running in the plan ${name} (pid ${owner.pid})`;
+  return new BusyError(why === undefined ? `${running}.` : `${running}, ${why}.`, {
+    holder: `${command} (pid ${owner.pid} on ${owner.host})`,
+    hint: `Wait until it has ended, or stop it with 'kill ${owner.pid}'.`,
+  });
 }
 
 function save(users: Folder, name: string, use: Use): void {

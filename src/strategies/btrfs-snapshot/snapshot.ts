@@ -38,6 +38,7 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
       commit: "two-phase",
       undo: true,
       partial: true,
+      whileRunning: ["checkpoint"],
       checkpoint: true,
       isolation: "copy",
       strength: builtInStrength("snapshot"),

@@ -343,6 +343,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
   protected async openFrozen(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
     using folder = openPlaceOf(ref);
     await this.freeze(ref, folder);
+    await this.flushHeld(ref, folder);
     return await this.open(ref);
   }
 

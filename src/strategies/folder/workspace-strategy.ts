@@ -25,9 +25,13 @@ import {
   removeWorkspace,
 } from "../../engine/workspace/workspace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import { flush } from "../../system/data/flush.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
 
+const FLUSH = failpoint("hold.flush");
+/** What no command writes to. */
+const SAVED: ReadonlySet<string> = new Set(["checkpoints", "landings", "git-landings"]);
 const REMOVAL = {
   point: failpoint("cleanup.remove"),
   keeps: ["landings", "git-landings", "submodules", "closed"],
@@ -170,6 +174,21 @@ export abstract class WorkspaceStrategy<Sandbox extends Disposable> {
     await this.release(ref, workspace);
     if (workspace !== undefined) removeAllBut(this.removal.point, workspace, this.removal.keeps);
     this.#removeUnlessInUse(ref, workspace);
+  }
+
+  /** Whether the commands inside stand still, and go on after the present call. */
+  protected standsStill({ planId }: SandboxRef): boolean {
+    return this.context.standsStill?.(planId) === true;
+  }
+
+  /**
+   * Flushes a sandbox in which commands stand still. A program that writes to a mapped file changes its
+   * times only once after each flush, and by these a later look knows that it was written.
+   */
+  protected async flushHeld(ref: SandboxRef, workspace: Folder): Promise<void> {
+    if (!this.standsStill(ref)) return;
+    const names = workspace.names().filter((name) => !SAVED.has(name));
+    await flush(FLUSH, workspace, () => names.map((name) => ({ parent: workspace, name })));
   }
 
   /** Opens a sandbox for use. Makes it anew first if its work has landed, and finishes a restore. */

@@ -68,6 +68,7 @@ export class GitWorktreeStrategy extends BrowsableStrategy<SandboxParts> impleme
     commit: "two-phase",
     undo: true,
     checkpoint: true,
+    whileRunning: ["checkpoint"],
     isolation: "branch",
     strength: builtInStrength("git_worktree"),
     resourceTypes: ["git-checkout"],
@@ -255,6 +256,7 @@ export class GitWorktreeStrategy extends BrowsableStrategy<SandboxParts> impleme
 
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
     using parts = await this.open(ref);
+    await this.flushHeld(ref, parts.workspace);
     return await saveWorktree(parts, checkpointId, last, (steps) => this.work.run("saving", steps));
   }
 

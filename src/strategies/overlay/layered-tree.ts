@@ -1,5 +1,5 @@
 import { BusyError } from "../../core/errors/errors.ts";
-import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName, displayPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
@@ -175,6 +175,35 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     record.saveIfChanged(this.workspace);
     removeTree(POINTS.removeOld, this.workspace, WORK);
     this.workspace.removeFile(POINTS.leave, ENTERED);
+  }
+
+  /**
+   * Notes the base of what programs have covered, while these stand still and the layers stay mounted. The
+   * upper layer must not change beneath the mount, so it can't be made complete here.
+   */
+  noteHeld(original: Folder): void {
+    if (!this.isOver(original)) return;
+    using upper = this.openOwn();
+    const why = this.#whyIncomplete(upper, original);
+    if (why !== undefined)
+      throw new BusyError(
+        `The work in ${this.#scope.root} is complete only when its commands have ended: ${why}.`,
+        {
+          holder: "the commands of the plan",
+          hint: "Wait until they have ended, and try again.",
+        },
+      );
+    const record = BaseRecord.load(this.workspace);
+    this.#noteAll(record, upper, original);
+    record.saveIfChanged(this.workspace);
+  }
+
+  /** What only the mount knows. */
+  #whyIncomplete(upper: Folder, original: Folder): string | undefined {
+    if (this.way === "fuse") return "fuse-overlayfs may not have written everything yet";
+    if (hasMovedFolders(upper, this.#marks)) return "a program has renamed a folder of the original";
+    const [linked] = this.#linkedNames(original);
+    return linked && `${displayPath(linked.path)} is another name of a file that a program has changed`;
   }
 
   #noteAll(record: BaseRecord, upper: Folder, original: Folder): void {

@@ -49,6 +49,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
       commit: "two-phase",
       undo: true,
       partial: true,
+      whileRunning: ["checkpoint"],
       checkpoint: true,
       isolation: "view",
       strength,
@@ -189,6 +190,11 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   protected async freeze(ref: SandboxRef, workspace: Folder): Promise<void> {
     const scope = scopeFrom(ref);
     const tree = this.tree(workspace, scope);
+    if (tree.isEntered && this.standsStill(ref)) {
+      using original = openOriginal(scope);
+      tree.noteHeld(original);
+      return;
+    }
     const holder = await new OverlayMount(workspace, scope).end(tree);
     if (holder !== undefined)
       throw new BusyError(`The sandbox of ${scope.root} is in use by ${holder}.`, {

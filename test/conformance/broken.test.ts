@@ -9,6 +9,7 @@ import {
   runConformance,
   type StrategyFactory,
 } from "../../src/testing/index.ts";
+import { COMPILED } from "../support/compile-cache.ts";
 import { BROKEN_DRAWERS } from "./broken-drawers.ts";
 import { BROKEN_STRATEGIES } from "./broken-strategies.ts";
 import { folderFactory } from "./describe-conformance.ts";
@@ -32,7 +33,8 @@ describe("[S9] the conformance suite catches a strategy that", () => {
 describe("[S9] the conformance suite catches a strategy for what is no folder that", () => {
   for (const [whatItDoes, Strategy, caughtBy, reason] of BROKEN_DRAWERS)
     it(whatItDoes, async () => {
-      const module = { url: new URL("./broken-drawers.ts", import.meta.url).href, className: Strategy.name };
+      const url = new URL("./broken-drawers.ts", import.meta.url).href;
+      const module = { url, className: Strategy.name, environment: COMPILED };
       const factory = {
         create: (context: StrategyContext) => new Strategy(context),
         makeResource: makeDrawer,

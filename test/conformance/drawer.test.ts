@@ -1,3 +1,4 @@
+import { COMPILED } from "../support/compile-cache.ts";
 import { describeConformance } from "./describe-conformance.ts";
 import { DrawerStrategy } from "./drawer.ts";
 import { makeDrawer } from "./drawer-resource.ts";
@@ -7,7 +8,11 @@ describeConformance(
   {
     create: (context) => new DrawerStrategy(context),
     makeResource: makeDrawer,
-    module: { url: new URL("./drawer.ts", import.meta.url).href, className: "DrawerStrategy" },
+    module: {
+      url: new URL("./drawer.ts", import.meta.url).href,
+      className: "DrawerStrategy",
+      environment: COMPILED,
+    },
   },
   {
     excludes: [

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { loadStrategy } from "../../src/strategies/custom/load-strategy.ts";
 import { conformanceCases, runConformance } from "../../src/testing/index.ts";
+import { COMPILED } from "../support/compile-cache.ts";
 import { IS_LONG } from "../support/long-form.ts";
 
 const folder = join(import.meta.dirname, "../../examples/python-strategy");
@@ -18,7 +19,7 @@ describe("The example of a strategy in Python", () => {
       folder,
       place: "here",
     };
-    const environment = { PATH: process.env["PATH"] ?? "" };
+    const environment = { PATH: process.env["PATH"] ?? "", ...COMPILED };
     const { make, module: made } = await loadStrategy(declared, environment);
     assert.ok(made !== undefined);
     const { makeDocument } = await import(join(folder, "document-resource.mjs"));

@@ -98,7 +98,11 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
     const options = { timeout_seconds: 30 };
     const strategy = await import(url);
     const { makeBucket } = await import(example.at("made-bucket.ts"));
-    const environment = { ...server.environment, PATH: process.env["PATH"] ?? "" };
+    const environment = {
+      ...server.environment,
+      PATH: process.env["PATH"] ?? "",
+      NODE_COMPILE_CACHE: example.at("compile-cache"),
+    };
     const cases = conformanceCases.filter(
       ({ group, name }) =>
         group !== "crash" && (group !== "late requests" || name.startsWith("finishes a commitPrepared")),

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PACKAGE_FLAGS } from "../end-to-end/workplace.ts";
+import { COMPILED } from "../support/compile-cache.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -94,11 +95,10 @@ export class DocumentationProject implements Disposable {
     writeFileSync(join(cwd, "website/index.html"), "<h1>Old</h1>\n");
     writeFileSync(join(cwd, "website/old.html"), "<h1>Older</h1>\n");
     writeFileSync(join(cwd, "settings/port"), "80\n");
-    const { PATH, NODE_COMPILE_CACHE } = process.env;
     const result = spawnSync(process.execPath, [...PACKAGE_FLAGS, this.#module(at)], {
       cwd,
       encoding: "utf8",
-      env: { PATH, HOME: cwd, TMPDIR: cwd, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) },
+      env: { PATH: process.env["PATH"], HOME: cwd, TMPDIR: cwd, ...COMPILED },
     });
     return { output: result.stdout, errors: result.stderr, status: result.status };
   }

@@ -289,6 +289,8 @@ export const FAILPOINT_NAMES = [
   "restored.create-folder",
   "restored.remove",
   "restored.write",
+  "review.ask",
+  "review.start",
   "rows.make",
   "rows.write",
   "run.cache-aside",

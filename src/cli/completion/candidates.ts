@@ -39,9 +39,9 @@ export async function candidatesFor(
 
 function optionWords(expected: Expected): readonly Candidate[] {
   if (expected.kind === "own" || expected.kind === "value") return [];
-  return expected.options.flatMap(({ long, short, description }) => {
+  return expected.options.flatMap(({ long, short, description, hidden }) => {
     const word = long ?? short;
-    return word === undefined ? [] : [{ word, about: description }];
+    return word === undefined || hidden ? [] : [{ word, about: description }];
   });
 }
 

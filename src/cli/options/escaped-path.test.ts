@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { unescapePath } from "./escaped-path.ts";
+import { escapePath, unescapePath } from "./escaped-path.ts";
 
 describe("unescapePath", () => {
   it("takes a byte as JSON shows it", () => {
@@ -20,5 +20,14 @@ describe("unescapePath", () => {
     assert.equal(unescapePath("\\\\udce9"), "\\udce9");
     assert.equal(unescapePath("\\\\\\udce9"), "\\\udce9");
     assert.equal(unescapePath("\\\\\\\\udce9"), "\\\\udce9");
+  });
+});
+
+describe("escapePath", () => {
+  it("writes every name so that unescapePath reads it", () => {
+    for (const path of ["plain", "\udce9", "\\\udce9", "\\udce9", "\\\\udce9", "a\\b", "\\\\\udcff\\"]) {
+      assert.equal(escapePath(path).isWellFormed(), true);
+      assert.equal(unescapePath(escapePath(path)), path);
+    }
   });
 });

@@ -11,3 +11,14 @@ export function unescapePath(text: string): string {
     return isEscape ? kept + String.fromCharCode(0xdc00 + Number.parseInt(byte, 16)) : `${kept}udc${byte}`;
   });
 }
+
+/** A path as `unescapePath` reads it, for an argument that has no lone surrogate. */
+export function escapePath(path: string): string {
+  return path.replace(
+    /(\\*)([\udc80-\udcff])|(\\+)(?=udc[89a-f][0-9a-f])/gi,
+    (_, before: string | undefined, byte: string | undefined, backslashes = "") =>
+      byte === undefined
+        ? backslashes.repeat(2)
+        : `${before?.repeat(2)}\\udc${(byte.charCodeAt(0) - 0xdc00).toString(16)}`,
+  );
+}

@@ -15,10 +15,11 @@ export class ReviewDoor {
   readonly #guard = new Guard({ hosts: ["127.0.0.1", "localhost"] });
   readonly #cookie = secret();
   readonly #key = secret();
-  #token: string | undefined = secret();
+  #token: string | undefined;
 
-  /** What the address of the page ends with; undefined once it is used. */
-  get token(): string | undefined {
+  /** What the address of the page ends with. Takes the place of an earlier token that nobody used. */
+  newToken(): string {
+    this.#token = secret();
     return this.#token;
   }
 

@@ -24,6 +24,11 @@ export class ReviewEnd {
   readonly #open = new Set<ServerResponse>();
   #leaving: NodeJS.Timeout | undefined;
 
+  /** `unopenedMs`: how long it waits for the first window. Default: for ever. */
+  constructor(unopenedMs?: number) {
+    if (unopenedMs !== undefined) this.#closeAfter(unopenedMs);
+  }
+
   get verdict(): Promise<ReviewVerdict> {
     return this.#decided.promise;
   }
@@ -43,9 +48,13 @@ export class ReviewEnd {
 
   /** A window is left: it is closed, or loads again. */
   left(): void {
+    this.#closeAfter(GRACE_MS);
+  }
+
+  #closeAfter(milliseconds: number): void {
     clearTimeout(this.#leaving);
     this.#leaving = setTimeout(() => {
       if (this.#open.size === 0) this.decide({ verdict: "closed" });
-    }, GRACE_MS);
+    }, milliseconds);
   }
 }

@@ -49,8 +49,13 @@ export interface ReviewOptions {
   readonly plan?: string;
   /** Aborting it closes the review. */
   readonly signal: AbortSignal;
-  /** Told the address of the page, with its token. */
-  readonly onListening: (at: { readonly url: string; readonly port: number }) => void;
+  /** How long it waits for the first window. Default: for ever. */
+  readonly unopenedMs?: number;
+  /** Told where the page is. Each of its addresses has a token of its own, and only the last one works. */
+  readonly onListening: (at: {
+    readonly newUrl: () => string;
+    readonly port: number;
+  }) => void | Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -60,10 +65,11 @@ export async function serveReview({
   version,
   plan,
   signal,
+  unopenedMs,
   onListening,
   onError,
 }: ReviewOptions): Promise<ReviewVerdict> {
-  const [door, end, requests] = [new ReviewDoor(), new ReviewEnd(), new Requests()];
+  const [door, end, requests] = [new ReviewDoor(), new ReviewEnd(unopenedMs), new Requests()];
   const stop = new AbortController();
   const stopping = AbortSignal.any([signal, stop.signal]);
   const app = makeApp({
@@ -81,7 +87,7 @@ export async function serveReview({
   signal.addEventListener("abort", () => end.decide({ verdict: "closed" }), { once: true });
   try {
     const port = server.port ?? 0;
-    onListening({ port, url: `http://127.0.0.1:${port}/#token=${door.token}` });
+    await onListening({ port, newUrl: () => `http://127.0.0.1:${port}/#token=${door.newToken()}` });
     const verdict = await end.verdict;
     server.stop();
     stop.abort();

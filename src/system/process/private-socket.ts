@@ -13,10 +13,22 @@ import { type Failpoint, passFailpoint } from "../failpoints.ts";
  */
 const LONGEST_LINE = 1 << 30;
 
-/**
- * Listens until it is closed, and answers each line with a line. `gone` aborts when the client no longer
- * waits.
- */
+/** A server that answers each line with a line. `gone` aborts when the client no longer waits. */
+export function lineServer(answer: (line: string, gone: AbortSignal) => Promise<string>): Server {
+  return createServer({ allowHalfOpen: true }, (socket) => {
+    // A client that is gone gets no answer; that is no error of ours.
+    socket.on("error", () => socket.destroy());
+    // A waiting client keeps its side open. If that ends, the client is dead.
+    const gone = new AbortController();
+    for (const event of ["end", "close"]) socket.once(event, () => gone.abort());
+    void lineFrom(socket).then(async (line) => {
+      if (line === undefined) socket.destroy();
+      else socket.end(await answer(line, gone.signal));
+    });
+  });
+}
+
+/** Listens at a new name until it is closed, and answers each line with a line. */
 export async function listenPrivately(
   point: Failpoint,
   folder: string,
@@ -25,16 +37,7 @@ export async function listenPrivately(
 ): Promise<{ close(): void }> {
   const fd = openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY);
   const path = `/proc/self/fd/${fd}/${name}`;
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    // A client that is gone gets no answer; that is no error of ours.
-    socket.on("error", () => socket.destroy());
-    // A waiting client keeps its side open. If that ends, the client is dead.
-    const gone = new AbortController();
-    for (const event of ["end", "close"]) socket.once(event, () => gone.abort());
-    void lineFrom(socket).then(async (line) => {
-      if (line !== undefined) socket.end(await answer(line, gone.signal));
-    });
-  });
+  const server = lineServer(answer);
   passFailpoint(point);
   const before = process.umask(0o177);
   try {

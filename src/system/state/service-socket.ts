@@ -26,8 +26,11 @@ const POINTS = {
 const OTHERS_CAN_WRITE = 0o022;
 const STICKY = 0o1000;
 
-/** Listens at this path until the result is disposed of, which comes after the server is closed. */
-export async function listenAtSocket(server: Server, path: string): Promise<Disposable> {
+/**
+ * Listens at this path until the result is disposed of, which comes after the server is closed. Sockets with
+ * such names that dead servers left beside it are removed.
+ */
+export async function listenAtSocket(server: Server, path: string, swept?: RegExp): Promise<Disposable> {
   const at = parentPath(path) || "/";
   ensureStateFolder(POINTS.folder, at);
   const folder = Folder.open(realPathOf(at) ?? at);
@@ -36,6 +39,8 @@ export async function listenAtSocket(server: Server, path: string): Promise<Disp
     // With its own descriptor: the one by which the socket is reached stays open.
     using locked = folder.duplicate();
     takeLock(locked);
+    for (const name of swept === undefined ? [] : folder.names().filter((each) => swept.test(each)))
+      if (name !== baseName(path) && !(await answers(pathIn(folder, name)))) removeStale(folder, name);
     await bind(server, folder, baseName(path));
     return folder;
   } catch (thrown) {
@@ -45,7 +50,7 @@ export async function listenAtSocket(server: Server, path: string): Promise<Disp
 }
 
 async function bind(server: Server, folder: Folder, name: string): Promise<void> {
-  const path = `/proc/self/fd/${folder.fd}/${name}`;
+  const path = pathIn(folder, name);
   const facts = folder.facts(name);
   if (facts !== undefined) {
     if (facts.kind !== "socket")
@@ -57,7 +62,7 @@ async function bind(server: Server, folder: Folder, name: string): Promise<void>
         holder: "another server",
         hint: "Use that one, end it, or choose another path.",
       });
-    folder.removeFile(POINTS.stale, name);
+    removeStale(folder, name);
   }
   passFailpoint(POINTS.listen);
   const before = process.umask(0o177);
@@ -72,6 +77,14 @@ async function bind(server: Server, folder: Folder, name: string): Promise<void>
     process.umask(before);
   }
   chmodSync(path, 0o600);
+}
+
+function pathIn({ fd }: Folder, name: string): string {
+  return `/proc/self/fd/${fd}/${name}`;
+}
+
+function removeStale(folder: Folder, name: string): void {
+  folder.removeFile(POINTS.stale, name);
 }
 
 function refuseShared(folder: Folder): void {

@@ -1,9 +1,9 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { messageOf } from "../../../core/errors/errors.ts";
 import type { ReviewComment } from "../../../plans/review/review-views.ts";
 import type { ReviewVerdict } from "../../../serve/review/review-end.ts";
 import type { CommandContext } from "../../command-context.ts";
-import { openToChange } from "../../open-for-command.ts";
+import { openToChange, openToRead } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
 import { placeOf } from "../../render/plan/attention-line.ts";
 import { openInBrowser } from "../../terminal/browser.ts";
@@ -15,17 +15,34 @@ interface ReviewCommandOptions {
   readonly open?: boolean;
   /** At the terminal, without a browser. */
   readonly tty?: boolean;
+  /** The page goes on when the command has ended. */
+  readonly background?: boolean;
+  /** End the one that goes on in the background. */
+  readonly end?: boolean;
+  /** This process is the one in the background. */
+  readonly inBackground?: boolean;
 }
 
 /** Programs rely on these numbers. */
 const EXITS = { approved: 0, "changes asked": 1, closed: 2 } as const;
 
-/** `drydock review [PLAN] [--no-open] [--tty]` */
+/** `drydock review [PLAN] [--no-open] [--tty | --background | --end]` */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .option("--no-open", "only print the address of the page")
     .option("--tty", "review here at the terminal, change by change and hunk by hunk")
+    .addOption(
+      new Option(
+        "--background",
+        "leave the page open and end; the same again prints a new address",
+      ).conflicts(["tty", "end"]),
+    )
+    .addOption(new Option("--end", "close the review that goes on in the background").conflicts("tty"))
+    .addOption(new Option("--in-background").hideHelp())
     .action(async (plan: string | undefined, options: ReviewCommandOptions) => {
+      if (options.inBackground === true) return await serveHere(context, plan);
+      if (options.background === true || options.end === true)
+        return await inBackground(context, plan, options);
       const verdict = await openToChange(context, plan, async (services, signal) => {
         if (options.tty !== true) return await review(context, plan, { ...options, services, signal });
         const { TerminalReview } = await import("./review-at-terminal.ts");
@@ -34,6 +51,37 @@ export function define(command: Command, context: CommandContext): void {
       context.exitWith(EXITS[verdict.verdict]);
       context.result(verdict, () => verdictLines(verdict));
     });
+}
+
+/** Starts, finds or ends the review that goes on when this command has ended. */
+async function inBackground(
+  context: CommandContext,
+  plan: string | undefined,
+  { end, open = true }: ReviewCommandOptions,
+): Promise<void> {
+  const place = await openToRead(context, async ({ plans, stateDir }) => ({
+    stateDir,
+    ...(plan !== undefined && { plan: (await plans.find(plan)).id }),
+  }));
+  const { endInBackground, reviewInBackground } = await import("./background-review.ts");
+  if (end === true) {
+    const ended = await endInBackground(place);
+    const said = ended ? "The review is closed." : "No such review goes on in the background.";
+    return context.result({ ended }, () => [said]);
+  }
+  const { isOpened, ...address } = await reviewInBackground(context, place, open);
+  context.result(address, () => backgroundLines({ ...address, isOpened }, plan));
+}
+
+/** The process in the background. Its cwd is none of the user's folders, which would stay busy. */
+async function serveHere(context: CommandContext, plan: string | undefined): Promise<void> {
+  await context.enter(context.cwd);
+  process.chdir("/");
+  const { serveInBackground } = await import("./background-review.ts");
+  await openToChange(context, plan, async (services, signal) => {
+    const about = plan === undefined ? {} : { plan: (await services.plans.find(plan)).id };
+    return await serveInBackground(context, { services, signal, ...about });
+  });
 }
 
 type Work = Parameters<Parameters<typeof openToChange>[2]>;
@@ -53,7 +101,8 @@ async function review(
   return await serveReview({
     ...{ services, signal, ...about },
     version: await version(),
-    onListening: ({ url, port }) => {
+    onListening: ({ newUrl, port }) => {
+      const url = newUrl();
       const page = open ? openInBrowser(context, services.stateDir, url) : undefined;
       opened.use(page);
       for (const line of addressLines({ url, port, isOpened: page !== undefined }))
@@ -70,9 +119,19 @@ interface Address {
 }
 
 function* addressLines({ url, port, isOpened }: Address): Generator<string> {
+  yield* whereLines({ url, port, isOpened });
+  yield "The address works once. Waiting for your verdict; Ctrl-C closes the review.";
+}
+
+function* backgroundLines(address: Address, plan: string | undefined): Generator<string> {
+  yield* whereLines(address);
+  const end = `drydock review ${plan === undefined ? "" : `${oneLine(plan)} `}--end`;
+  yield `The address works once. The page goes on until it is decided or closed, or by: ${end}`;
+}
+
+function* whereLines({ url, port, isOpened }: Address): Generator<string> {
   yield isOpened ? `The review is open in your browser. If not, open ${url}` : `Open ${url}`;
   if (!isOpened) yield `From another machine, first: ssh -L ${port}:127.0.0.1:${port} HOST`;
-  yield "The address works once. Waiting for your verdict; Ctrl-C closes the review.";
 }
 
 function* verdictLines(verdict: ReviewVerdict): Generator<string> {

@@ -42,6 +42,7 @@ import { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import { isThere } from "./system/data/existence.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/state/machine.ts";
+import { withReserve } from "./system/state/reserve.ts";
 
 /**
  * Opens a state directory: the one place that knows every concrete class and puts them together. Before it
@@ -105,10 +106,12 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       explainExec: async (plan, request) =>
         await parts.explain(await parts.session.plans.find(plan), request),
       recovery,
-      recover: async () => await parts.recovery.run(),
-      settle: async (plan, how) => await parts.recovery.settle(plan, how),
-      abandon: async (plan) =>
-        new (await import("./commit/cleanup/abandonment.ts")).Abandonment(parts.session).abandon(plan),
+      recover: async () => await withReserve(stateDir, () => parts.recovery.run()),
+      settle: async (plan, how) => await withReserve(stateDir, () => parts.recovery.settle(plan, how)),
+      abandon: async (plan) => {
+        const { Abandonment } = await import("./commit/cleanup/abandonment.ts");
+        return await withReserve(stateDir, () => new Abandonment(parts.session).abandon(plan));
+      },
       log: async (plan) => (await import("./plans/history/plan-log.ts")).planLog(parts.session, plan),
       events: async (wanted = {}) =>
         (await import("./plans/history/plan-events.ts")).planEvents(parts.session, wanted, closed.signal),

@@ -7,7 +7,7 @@ import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import { lazyValue } from "../engine/work/lazy-value.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
-import { freeReserve } from "../system/state/reserve.ts";
+import { withReserve } from "../system/state/reserve.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
 import type { PlanContents } from "./entries/plan-contents.ts";
 import type { ApplyResult, InteractiveOptions, LandedPlan } from "./landing-views.ts";
@@ -138,8 +138,7 @@ export class Plans {
 
   /** Throws the changes away, or some of them, and keeps the plan open. */
   async rollback(plan: string | undefined, options: RollbackOptions = {}): Promise<RollbackResult> {
-    freeReserve(this.#parts.session.stateDir);
-    return await this.#parts.session.plans.claimed(plan, async (found) => {
+    return await this.#makingRoom(plan, async (found) => {
       if (found.state !== "open") throw new PlanStateError(found, "open");
       if (options.only !== undefined || options.rejected === true) {
         const part = await (await this.#parts.partRollbacks()).rollback(found, options);
@@ -163,8 +162,7 @@ export class Plans {
 
   /** Throws the changes away and closes the plan. */
   async cancel(plan: string | undefined): Promise<PlanView> {
-    freeReserve(this.#parts.session.stateDir);
-    return await this.#parts.session.plans.claimed(plan, async (found) => {
+    return await this.#makingRoom(plan, async (found) => {
       const { plan: closed, remaining, warnings } = await this.#parts.closing.close(found);
       const told = {
         ...(remaining.length > 0 && { left: remaining }),
@@ -172,6 +170,12 @@ export class Plans {
       };
       return { ...(await this.#view(closed)), ...told };
     });
+  }
+
+  /** Claims a plan for an operation that makes room. */
+  async #makingRoom<T>(plan: string | undefined, action: (found: PlanRecord) => Promise<T>): Promise<T> {
+    const { stateDir, plans } = this.#parts.session;
+    return await withReserve(stateDir, () => plans.claimed(plan, action));
   }
 
   async #find(plan: string | undefined): Promise<PlanRecord> {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Ended } from "../end-to-end/workplace.ts";
 import { ACTORS, type Actor, Stage } from "../run/stage.ts";
+import { Served } from "../serve/served.ts";
 import { type Mounted, mountImage, mountMemory, whyNoImages } from "../support/file-systems.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 
@@ -34,15 +35,19 @@ class SmallDisk extends Stage {
     execFileSync("chown", ["-R", `--reference=${this.project}`, this.disk.path]);
   }
 
+  /** What tells drydock where the state is. */
+  get environmentOnIt(): { readonly [name: string]: string } {
+    return this.#hasState ? { DRYDOCK_STATE_DIR: join(this.disk.path, "state") } : {};
+  }
+
   /** Runs drydock on the disk. */
   on(...args: readonly string[]): Ended {
-    const env = this.#hasState ? { DRYDOCK_STATE_DIR: join(this.disk.path, "state") } : {};
-    return this.drydock(args, { cwd: this.original, env });
+    return this.drydock(args, { cwd: this.original, env: this.environmentOnIt });
   }
 
   /** The same, and it dies. */
   killed(failpoint: string, ...args: readonly string[]): Ended {
-    const env = { DRYDOCK_STATE_DIR: join(this.disk.path, "state"), DRYDOCK_FAILPOINT: `${failpoint}=kill` };
+    const env = { ...this.environmentOnIt, DRYDOCK_FAILPOINT: `${failpoint}=kill` };
     return this.drydock(args, { cwd: this.original, env });
   }
 
@@ -110,6 +115,29 @@ describe("A full disk with the state on it", { skip: SKIP }, () => {
     const rolled = disk.on("plan", "rollback", "second");
     assert.equal(rolled.status, 0, rolled.stderr);
     assert.ok(disk.freeBlocks > 400, "there is room again");
+  });
+
+  it("[W4] lets programs cancel plans and purge through a server, as often as the disk is full", async () => {
+    using disk = new SmallDisk("root", small);
+    await using served = await Served.start(disk, [], disk.environmentOnIt);
+    const resources = [{ location: disk.original }];
+    // No command of the command line, which would refill the reserve.
+    for (const name of ["first", "second"]) {
+      const body = { plan: { resources, name }, command: ["sh", "-c", large] };
+      const ran = await served.client.POST("/v1/run", { body });
+      assert.equal(ran.data?.outcome, "kept", JSON.stringify(ran.error));
+      disk.fill();
+      const params = { path: { plan: name } };
+      const { data, error } = await served.client.POST("/v1/plans/{plan}/cancel", { params });
+      assert.equal(data?.state, "cancelled", JSON.stringify(error));
+      assert.ok(disk.freeBlocks > 400, "there is room again");
+      disk.makeRoom();
+    }
+    for (const path of ["/v1/cleanup/purge", "/v1/recover"] as const) {
+      disk.fill();
+      const { error } = await served.client.POST(path);
+      assert.equal(error, undefined, JSON.stringify(error));
+    }
   });
 });
 

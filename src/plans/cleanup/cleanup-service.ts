@@ -4,7 +4,7 @@ import { treeSize } from "../../engine/tree/walk.ts";
 import type { Uses } from "../../sandboxes/remains/uses.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";
-import { freeReserve } from "../../system/state/reserve.ts";
+import { withReserve } from "../../system/state/reserve.ts";
 import type {
   CleanupItem,
   CleanupOptions,
@@ -39,10 +39,14 @@ export class CleanupService {
 
   /** Removes leftovers. A failure does not stop the rest. */
   async purge(options: CleanupOptions = {}): Promise<PurgeResult> {
+    if (options.dryRun === true) return await this.#purge(options);
+    return await withReserve(this.#parts.session.stateDir, () => this.#purge(options));
+  }
+
+  async #purge(options: CleanupOptions): Promise<PurgeResult> {
     const removed: CleanupItem[] = [];
     const kept: (CleanupItem & { why: string })[] = [];
     const failed: (CleanupItem & { message: string })[] = [];
-    if (options.dryRun !== true) freeReserve(this.#parts.session.stateDir);
     for (const leftover of await this.#find(options)) {
       const items = this.#itemsOf(leftover);
       const why = leftover.holdsWork && options.force !== true ? HOLDS_WORK : undefined;

@@ -7,9 +7,9 @@ import { freeRoom } from "../mount/file-system.ts";
 
 /**
  * `reserve` in the state directory: a file that only takes up room. On a full disk nothing can be recorded,
- * not even a removal. So commands that make room (`plan cancel`, `cleanup purge`, `recover`) free the reserve
- * first, and the next command that finds room makes it again. A partial reserve, from a crash, counts as
- * none.
+ * not even a removal. So operations that make room (`plan cancel`, `cleanup purge`, `recover`) free the
+ * reserve first, and make it again when they have ended; after a crash, the next command that finds room
+ * does. A partial reserve, from a crash, counts as none.
  */
 const POINTS = { keep: failpoint("reserve.keep"), free: failpoint("reserve.free") };
 const NAME = "reserve";
@@ -46,4 +46,14 @@ export function freeReserve(stateDir: string): void {
   if (freeRoom(stateDir) >= RESERVE_BYTES) return;
   passFailpoint(POINTS.free);
   unlessFailed(["ENOENT"], () => unlinkSync(bytesFromPath(`${stateDir}/${NAME}`)));
+}
+
+/** Does something that makes room: if there is none, with the room of the reserve. */
+export async function withReserve<T>(stateDir: string, makeRoom: () => Promise<T>): Promise<T> {
+  freeReserve(stateDir);
+  try {
+    return await makeRoom();
+  } finally {
+    keepReserve(stateDir);
+  }
 }

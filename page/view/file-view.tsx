@@ -11,7 +11,7 @@ import { attempt } from "../model/review.ts";
 import { counted } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
 import { CommentQuestion, Comments } from "./comments.tsx";
-import { isInTables } from "./table-group.tsx";
+import { isInTables, RowsOfStatement } from "./table-group.tsx";
 import { Votes } from "./votes.tsx";
 
 /** A change that is shown for so long was looked at. */
@@ -95,9 +95,12 @@ function Content({ model, change, isRenamed }: ContentProps): ComponentChildren 
   const { kind, statement } = change;
   if (statement !== undefined)
     return (
-      <pre class="statement">
-        <Shown text={statement} />
-      </pre>
+      <>
+        <pre class="statement">
+          <Shown text={statement} />
+        </pre>
+        {kind === "row" && <RowsOfStatement {...{ model, change }} />}
+      </>
     );
   if (isRenamed) return <p class="empty">Its content, mode and owner are the same as before.</p>;
   if (isTextDiff(change))

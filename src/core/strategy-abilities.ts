@@ -31,7 +31,7 @@ export interface Queryable<Metadata extends PlainRecord = PlainRecord> {
 export interface Tabular<Metadata extends PlainRecord = PlainRecord> {
   /**
    * The changed rows and definitions at a path of the diff: of a table, of one row, or of another object.
-   * Values are cut (`ShownValue`). Fails if nothing changes there.
+   * Where a diff has statements, of the table that a statement changes. Values are cut (`ShownValue`).
    */
   changedRows(ref: SandboxRef<Metadata>, path: string, range: RowRange): Promise<ChangedRows>;
 }

@@ -7,6 +7,7 @@ import { describeBadInput } from "./held-bad-input.ts";
 import { describeInterruption } from "./held-interruption.ts";
 import { describeMigrations } from "./held-migrations.ts";
 import { describeOutcomes } from "./held-outcomes.ts";
+import { describeRows } from "./held-rows.ts";
 import { HeldScene, leftIn, type ServerKind, startServer } from "./held-scene.ts";
 
 /** What holds for transactions on every kind of server. */
@@ -311,6 +312,7 @@ export function describeHeld(kind: ServerKind): void {
 
     describeInterruption(kind, () => server);
     describeOutcomes(kind, () => server);
+    describeRows(kind, () => server);
     describeMigrations(kind, () => server);
     describeBadInput(() => server);
   });

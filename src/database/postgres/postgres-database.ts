@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxCommitError } from "../../core/errors/errors.ts";
+import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
 import { GuardedDatabase } from "../server/guarded-database.ts";
 import { assertRunnable } from "../server/refused-statements.ts";
 import type {
@@ -18,6 +19,11 @@ import { PostgresConnection, type PostgresResult } from "./postgres-connection.t
 import { PostgresResolver } from "./postgres-resolver.ts";
 
 const LOOK = "drydock_look";
+/** The settings that decide how a value is written as text. */
+const TEXT_SETTINGS = `SELECT name, setting FROM pg_settings WHERE name IN
+  ('DateStyle', 'IntervalStyle', 'TimeZone', 'extra_float_digits', 'bytea_output', 'lc_monetary', 'xmlbinary')`;
+/** How long another connection waits, and for what. */
+const WAITING = ["lock_timeout", "statement_timeout"];
 
 /**
  * A transaction held on a PostgreSQL server, at the level REPEATABLE READ: it sees the database as it was at
@@ -102,6 +108,26 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
     // Read-only mode ends with the savepoint, so the transaction may write again from here on.
     await this.connection.run(`RELEASE SAVEPOINT ${LOOK}`);
     return result;
+  }
+
+  async changedRows(table: string, range: RowRange): Promise<ChangedRows> {
+    const { postgresRows } = await import("./postgres-rows.ts");
+    const inside = async (sql: string) => {
+      const limit = `SELECT set_config('statement_timeout', '${this.login.patienceMs}', true)`;
+      return (await this.run(`${limit}; ${sql}`, { readOnly: true })).at(-1)?.rows ?? [];
+    };
+    const settings = await inside(TEXT_SETTINGS);
+    const other = await PostgresConnection.open(this.login);
+    try {
+      await other.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      // A value is the same text on both sides then.
+      for (const [name, value] of [...settings, ...WAITING.map((name) => [name, this.login.patienceMs])])
+        await other.run("SELECT set_config($1, $2, true)", [name, String(value)]);
+      const outside = async (sql: string) => (await other.run(sql, [], "")).rows;
+      return await postgresRows({ inside, outside }, table, range);
+    } finally {
+      await other.close();
+    }
   }
 
   async rollback(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import type { DatabaseConnection } from "../common/database-connection.ts";
 import type { StatementEffect } from "./statement-effect.ts";
@@ -37,6 +38,11 @@ export interface ServerDatabase extends DatabaseConnection {
   cancel(): Promise<void>;
   /** All rows of a table. */
   table(name: string): Promise<StatementResult>;
+  /**
+   * The rows of a table that differ from those before the transaction. Absent where the server does not tell
+   * which rows a transaction changed.
+   */
+  changedRows?(table: string, range: RowRange): Promise<ChangedRows>;
   savepoint(number: number): Promise<void>;
   /** Keeps this savepoint and drops later ones. */
   rollbackTo(number: number): Promise<void>;

@@ -1,6 +1,7 @@
 import { DrydockError, messageOf } from "../../core/errors/errors.ts";
 import { type PlainError, plainError } from "../../core/errors/revive-error.ts";
 import type { TransactionPolicy } from "../../core/strategy-policies.ts";
+import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
 import { decodeMarked, encodeMarked } from "../../core/values/marked-json.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import type {
@@ -53,6 +54,11 @@ export interface HolderOperations {
   /** Ends the running statements, out of turn: their client learns that they were interrupted. */
   cancel: { readonly asks: object; readonly answers: null };
   table: { readonly asks: { readonly table: string }; readonly answers: StatementResult };
+  /** The rows that the transaction changed in a table. */
+  rows: {
+    readonly asks: { readonly table: string; readonly range: RowRange };
+    readonly answers: ChangedRows;
+  };
   log: { readonly asks: object; readonly answers: readonly LoggedStatement[] };
   checkpoint: { readonly asks: { readonly checkpointId: string }; readonly answers: null };
   restore: { readonly asks: { readonly checkpointId: string }; readonly answers: null };

@@ -15,13 +15,15 @@ import type {
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
+import type { Tabular } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
+import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import { rowJson } from "../../database/common/row-json.ts";
 import type { Evidence, TransactionName } from "../../database/server/server-database.ts";
 import { parseServerUrl } from "../../database/server/server-url.ts";
 import { cannotBeTakenBack, RemoteTransaction } from "./client/remote-transaction.ts";
-import { statementChanges } from "./client/statement-changes.ts";
+import { quotedName, statementChanges, targetOf } from "./client/statement-changes.ts";
 import { transactionNotes } from "./client/transaction-notes.ts";
 import { placesOf } from "./client/transaction-places.ts";
 
@@ -35,7 +37,7 @@ const NO_UNDO = "can't be undone once it has landed";
  * If the server can't prepare, the ref says so: then the transaction lands in one step, as the last of its
  * plan. A landed transaction can't be taken back.
  */
-export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
+export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy, Tabular {
   readonly name = "transaction_rollback";
   readonly capabilities = {
     commit: "two-phase",
@@ -115,6 +117,17 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     return {
       changes: remote.record?.state === "landed" ? [] : statementChanges(await remote.ask("log", {})),
     };
+  }
+
+  /** The rows that the plan changes in a table: at its name, or at a statement that changes its rows. */
+  async changedRows(ref: SandboxRef, path: string, range: RowRange): Promise<ChangedRows> {
+    const statement = (await this.diff(ref)).changes.find((change) => change.path === path)?.statement;
+    const table = statement === undefined ? quotedName(path) : targetOf(statement);
+    if (table === undefined)
+      throw new UnsupportedError(`The rows can't be shown: the table of ${path} is not known.`, {
+        hint: "Give the name of a table.",
+      });
+    return await this.#remote(ref).ask("rows", { table, range });
   }
 
   async commit(ref: SandboxRef): Promise<CommitResult> {

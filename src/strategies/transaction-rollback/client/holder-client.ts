@@ -29,6 +29,8 @@ const POINTS: { readonly [operation in HolderOperation]: Failpoint } = {
   run: failpoint("held.run"),
   cancel: failpoint("held.cancel"),
   table: failpoint("held.table"),
+  // A look at a table too.
+  rows: failpoint("held.table"),
   log: failpoint("held.log"),
   checkpoint: failpoint("held.checkpoint"),
   restore: failpoint("held.restore"),
@@ -45,7 +47,15 @@ const POINTS: { readonly [operation in HolderOperation]: Failpoint } = {
 };
 
 /** Operations that an interruption may give up: they prepare and land nothing. */
-const INTERRUPTIBLE: readonly HolderOperation[] = ["connect", "begin", "run", "table", "log", "status"];
+const INTERRUPTIBLE: readonly HolderOperation[] = [
+  "connect",
+  "begin",
+  "run",
+  "table",
+  "rows",
+  "log",
+  "status",
+];
 /**
  * Operations that ask a holder to end. They do not wait for a holder that can't answer: it ends when it finds
  * its folder gone.

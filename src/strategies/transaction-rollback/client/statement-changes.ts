@@ -16,3 +16,22 @@ export function statementChanges(log: readonly LoggedStatement[]): Change[] {
       ...(effect.kind === "row" && { rows }),
     }));
 }
+
+const NAME = String.raw`(?:"(?:[^"]|"")+"|[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)`;
+const TARGET = new RegExp(
+  String.raw`^(?:\s|--[^\n]*\n)*(?:INSERT\s+INTO|UPDATE(?:\s+ONLY)?|DELETE\s+FROM(?:\s+ONLY)?|MERGE\s+INTO(?:\s+ONLY)?)\s+(?<table>${NAME}(?:\s*\.\s*${NAME})?)`,
+  "iu",
+);
+
+/** The table whose rows a statement changes, as SQL; undefined if its beginning does not name one. */
+export function targetOf(statement: string): string | undefined {
+  return TARGET.exec(statement)?.groups?.["table"];
+}
+
+/** The name of a table, as SQL. */
+export function quotedName(name: string): string {
+  return name
+    .split(".")
+    .map((part) => `"${part.replaceAll('"', '""')}"`)
+    .join(".");
+}

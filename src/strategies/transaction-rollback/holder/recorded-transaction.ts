@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { SandboxRollbackError, UsageError } from "../../../core/errors/errors.ts";
+import { SandboxRollbackError, UnsupportedError, UsageError } from "../../../core/errors/errors.ts";
 import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
+import type { ChangedRows, RowRange } from "../../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../../core/values/query.ts";
 import { rowJson } from "../../../database/common/row-json.ts";
 import type {
@@ -80,6 +81,16 @@ export class RecordedTransaction {
     this.#usedAt = this.#now();
     const { columns, rows, changes } = await this.#database.table(name);
     return { columns, rows, changes };
+  }
+
+  async rows(table: string, range: RowRange): Promise<ChangedRows> {
+    this.#usedAt = this.#now();
+    const rows = await this.#database.changedRows?.(table, range);
+    if (rows !== undefined) return rows;
+    throw new UnsupportedError(
+      `The rows can't be shown: ${this.#database.product} does not tell which rows a transaction has changed.`,
+      { hint: "See the statements." },
+    );
   }
 
   async checkpoint(checkpointId: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { DrydockError, messageOf, StateError } from "../../../core/errors/errors.ts";
 import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
+import type { ChangedRows, RowRange } from "../../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../../core/values/query.ts";
 import { openServerDatabase, openTransactionResolver } from "../../../database/open-server.ts";
 import type {
@@ -113,6 +114,10 @@ export class SandboxSession {
 
   async table(name: string): Promise<StatementResult> {
     return await this.#held().table(name);
+  }
+
+  async rows(table: string, range: RowRange): Promise<ChangedRows> {
+    return await this.#held().rows(table, range);
   }
 
   log(): readonly LoggedStatement[] {

@@ -33,7 +33,7 @@ interface QueuedSession {
 }
 
 /** Operations that are useless when the client that asked has died. */
-const ENDING_WITH_ASKER: readonly HolderOperation[] = ["run", "table"];
+const ENDING_WITH_ASKER: readonly HolderOperation[] = ["run", "table", "rows"];
 const TELL_AGAIN_MS = 100;
 
 /** The process that holds the transactions of a plan. */
@@ -131,6 +131,7 @@ export class TransactionHolder {
       run: ({ script, readOnly }) => session.run(script, readOnly),
       cancel: () => session.cancel(),
       table: ({ table }) => session.table(table),
+      rows: ({ table, range }) => session.rows(table, range),
       log: () => session.log(),
       checkpoint: ({ checkpointId }) => session.checkpoint(checkpointId),
       restore: ({ checkpointId }) => session.restore(checkpointId),

@@ -152,8 +152,11 @@ export class SandboxStrategyRegistry {
   #unknown(name: string): UsageError {
     const known = [...this.#declared.keys(), ...this.#strategies.keys()];
     const nearest = nearestName(name, known);
+    const others = `${nearest === undefined ? "" : `Did you mean ${nearest}? `}Known strategies: ${known.join(", ")}.`;
     return new UsageError(`There is no strategy called '${name}'.`, {
-      hint: `${nearest === undefined ? "" : `Did you mean ${nearest}? `}Known strategies: ${known.join(", ")}.`,
+      hint: name.includes("/")
+        ? "One in a file has to be named in drydock.yaml too, whose trust covers its code."
+        : others,
       code: "UNKNOWN_STRATEGY",
     });
   }

@@ -99,6 +99,12 @@ resources:
       place.done("plan", "apply", plan.id);
       assert.equal(place.read("todo"), `${resource}\n`);
     }
+    assertRefused(
+      place.drydock(["plan", "create", "-r", "todo,strategy=./unknown.mjs:Shelf"]),
+      2,
+      /There is no strategy called '.*unknown\.mjs:Shelf'/,
+      /has to be named in drydock\.yaml too/,
+    );
     place.write("drydock.yaml", 'resources: { x: { location: ./todo, strategy: "./shelf.mjs:Shel" } }\n');
     place.done("trust", "drydock.yaml");
     assertRefused(

@@ -11,7 +11,7 @@ import { removeFolder } from "../support/remove-folder.ts";
 /** The program that users run. */
 export const program = join(import.meta.dirname, "../../bin/drydock");
 
-/** The flags for Node with which a program that imports the package gets the build; the source for coverage. */
+/** The flags with which a program that imports the package gets the build; for coverage, the source. */
 export const PACKAGE_FLAGS: readonly string[] =
   process.env["DRYDOCK_FROM_SOURCE"] === undefined ? [] : ["--conditions=drydock-source"];
 

@@ -42,7 +42,7 @@ export const SELF_RUNNING_RULES: readonly SelfRunningRule[] = [
     tool: "git",
     why: "runs its hooks at commit, checkout, merge and push",
     inPackages: true,
-    patterns: ["*.git/hooks/**", "*.git/modules/**/hooks/**", ".githooks/**", ".git-hooks/**"],
+    patterns: ["*.git/hooks/**", "*.git/{modules,worktrees}/**/hooks/**", ".githooks/**", ".git-hooks/**"],
     except: ["hooks/*.sample"],
   },
   {
@@ -62,8 +62,7 @@ export const SELF_RUNNING_RULES: readonly SelfRunningRule[] = [
     inPackages: true,
     patterns: [
       "*.git/{config,config.worktree}",
-      "*.git/modules/**/{config,config.worktree}",
-      "*.git/worktrees/*/config.worktree",
+      "*.git/{modules,worktrees}/**/{config,config.worktree}",
       ".gitconfig",
       ".config/git/config",
     ],
@@ -72,7 +71,7 @@ export const SELF_RUNNING_RULES: readonly SelfRunningRule[] = [
     tool: "git",
     why: "takes its settings and hooks from the place that this names",
     inPackages: true,
-    patterns: [".git", "*.git/commondir", "*.git/modules/**/commondir", "*.git/worktrees/*/commondir"],
+    patterns: [".git", "*.git/commondir", "*.git/{modules,worktrees}/**/commondir"],
   },
   {
     tool: "git",
@@ -85,7 +84,10 @@ export const SELF_RUNNING_RULES: readonly SelfRunningRule[] = [
     tool: "git",
     why: "runs the exec lines of an unfinished rebase when it goes on",
     inPackages: true,
-    patterns: ["*.git/{rebase-merge,rebase-apply,sequencer}/**"],
+    patterns: [
+      "*.git/{rebase-merge,rebase-apply,sequencer}/**",
+      "*.git/{modules,worktrees}/**/{rebase-merge,rebase-apply,sequencer}/**",
+    ],
   },
   {
     tool: "husky, lefthook, pre-commit",

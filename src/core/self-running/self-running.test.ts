@@ -15,6 +15,9 @@ describe("files that tools run by themselves", () => {
       "node_modules/left-pad/.git/config": "git",
       "vendor/lib/.git/config": "git",
       ".git/modules/vendor/lib/hooks/x": "git",
+      ".git/worktrees/linked/modules/lib/hooks/x": "git",
+      ".git/worktrees/linked/modules/lib/config": "git",
+      ".git/modules/lib/rebase-merge/git-rebase-todo": "git",
       ".git/worktrees/w/commondir": "git",
       "bare.git/config": "git",
       "disguised/HEAD": "git",
@@ -76,7 +79,9 @@ describe("files that tools run by themselves", () => {
   });
 
   it("[X9] may be behind a link that stands where their folder would be", () => {
-    for (const path of [".git", ".git/hooks", ".config", ".husky", ".claude/hooks", "hooks"])
+    const folders = [".git", ".git/hooks", ".config", ".husky", ".claude/hooks", "hooks"];
+    const modules = ["", "/lib", "/lib/modules/deep"].map((name) => `.git/modules${name}`);
+    for (const path of [...folders, ...modules, ".git/worktrees/linked"])
       assert.ok(toolOf(path, "symlink"), path);
     assert.equal(toolOf("src", "symlink"), undefined);
     assert.equal(toolOf(".git/refs", "symlink"), undefined);

@@ -139,10 +139,10 @@ function choicesOf(name: string): readonly string[] {
   return choice.split(",").flatMap((text) => choicesOf(name.replace(found, text)));
 }
 
-/** `.git` and `.git/hooks` for `.git/hooks/x`. */
+// `.git` and `.git/hooks` for `.git/hooks/x`; everything below `.git/modules` for `.git/modules/**/x`.
 function foldersOf(pattern: string): readonly string[] {
   const names = pattern.split("/");
-  return names.slice(0, -1).flatMap((name, at) => (name === "**" ? [] : [names.slice(0, at + 1).join("/")]));
+  return names.slice(0, -1).map((_, at) => names.slice(0, at + 1).join("/"));
 }
 
 function expressionFor(patterns: readonly string[]): RegExp {

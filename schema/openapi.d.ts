@@ -1198,6 +1198,11 @@ export interface components {
                 folder: string;
                 limit: number;
             };
+            /** @description Patterns of what lands only with the user's word. */
+            protects: {
+                path: string;
+                from: string;
+            }[];
             /** @description What it can't read. */
             denied: {
                 path: string;

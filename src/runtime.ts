@@ -185,7 +185,17 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const secrets = new PlanSecrets(stateDir);
   const restored = new RestoredRemains(store, stateDir);
   const remains = new PlanRemains(store, folders, secrets, restored);
-  const session: PlanSession = { ...base, settings: settings.sandbox, sandboxes, remains };
+  const userConfig = userConfigPath(environment);
+  const ownPolicy = async (file: string) => {
+    const { userPolicy } = await import("./config/policy/user-config.ts");
+    return userPolicy(file, environment, { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 });
+  };
+  const policyLayers = async () => [
+    ...(userConfig === undefined || !isThere(userConfig) ? [] : await ownPolicy(userConfig)),
+    ...settings.run,
+  ];
+  const protects = async () => (await policyLayers()).flatMap(({ protect }) => protect ?? []);
+  const session: PlanSession = { ...base, settings: settings.sandbox, protects, sandboxes, remains };
   const context: StrategyContext = {
     stateDir,
     policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
@@ -270,15 +280,9 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { PlanScratch } = await import("./plans/scratch/plan-scratch.ts");
     return new PlanScratch({ session, folders, environment });
   };
-  const ownPolicy = async (file: string) => {
-    const { userPolicy } = await import("./config/policy/user-config.ts");
-    return userPolicy(file, environment, { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 });
-  };
   const policies = async () => {
     const { CommandPolicies } = await import("./run/policy/command-policies.ts");
-    const userConfig = userConfigPath(environment);
-    const own = userConfig === undefined || !isThere(userConfig) ? [] : await ownPolicy(userConfig);
-    const layers = [...own, ...settings.run];
+    const layers = await policyLayers();
     return new CommandPolicies({ layers, environment, stateDir: session.stateDir, userConfig });
   };
   const explain = async (plan: Located, request: ExplainRequest) => {

@@ -101,6 +101,7 @@ class Explanation(TypedDict, total=False):
     kept: list[dict[str, str]]
     writtenBack: list[dict[str, str]]
     caches: dict[str, JSON]
+    protects: list[dict[str, str]]
     denied: list[dict[str, str]]
     readable: list[dict[str, str]]
     sockets: list[dict[str, str]]

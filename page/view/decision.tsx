@@ -120,7 +120,7 @@ function SelfRunningWords({ waiting, allowed, setAllowed }: WordsProps): Compone
   };
   return (
     <fieldset class="words">
-      <legend>Tools run these by themselves. Each needs your word.</legend>
+      <legend>Tools run these by themselves, or a policy protects them. Each needs your word.</legend>
       {waiting.map((file) => (
         <label key={patternOf(file)}>
           <input

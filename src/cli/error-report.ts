@@ -6,6 +6,7 @@ import {
   SandboxConflictError,
 } from "../core/errors/errors.ts";
 import { displayPath } from "../core/paths/byte-path.ts";
+import { isProtected } from "../core/self-running/protector.ts";
 import { commandHint } from "./command-hints.ts";
 import { placeOf } from "./render/plan/attention-line.ts";
 import type { Styles } from "./render/styles.ts";
@@ -52,7 +53,8 @@ function concerned(thrown: unknown): readonly string[] {
   return [
     ...conflictLines(thrown.conflicts),
     ...thrown.selfRunning.map(
-      ({ resource, path, tool, why }) => `runs by itself: ${placeOf(resource, path)}: ${tool} ${why}`,
+      ({ resource, path, tool, why }) =>
+        `${isProtected({ tool }) ? "protected" : "runs by itself"}: ${placeOf(resource, path)}: ${tool} ${why}`,
     ),
     ...checkLines(thrown.check?.output),
     ...thrown.notUndone.map(

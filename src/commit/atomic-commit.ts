@@ -81,7 +81,7 @@ export class AtomicCommit {
   }
 
   async #toCommit(plan: PlanRecord, options: CommitAllOptions) {
-    const { store, sandboxes, settings } = this.#session;
+    const { store, sandboxes, settings, protects } = this.#session;
     movePlan(plan, "applying");
     sandboxes.assertUnused(plan);
     if (plan.readOnly)
@@ -98,7 +98,11 @@ export class AtomicCommit {
       });
     const taking = chosen === undefined ? all : await choosing(all, chosen, sandboxes);
     assertAllowed(taking, plan, options);
-    const participants = withWord(plan, taking, [...settings.allowSelfRunning, ...(options.allow ?? [])]);
+    const participants = withWord(plan, taking, {
+      configured: settings.allowSelfRunning,
+      allow: options.allow ?? [],
+      protect: await protects(),
+    });
     await assertForeignHaveWord(plan, participants, sandboxes);
     const more: Partial<TransactionRecord> = {
       ...(chosen !== undefined && { staysIn: "open" }),

@@ -3,8 +3,9 @@ import { SelfRunningError, UsageError } from "../core/errors/errors.ts";
 import { PathPatterns } from "../core/paths/path-patterns.ts";
 import { type PlanRecord, resourceById } from "../core/plan.ts";
 import type { Resource } from "../core/resource/resource.ts";
-import { patternsFor } from "../core/resource-pattern.ts";
+import { linesFor, patternsFor } from "../core/resource-pattern.ts";
 import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
+import type { LandingWords } from "../core/self-running/protected-paths.ts";
 import { withoutWord } from "../core/self-running/self-running.ts";
 import type { SelfRunningFile } from "../core/self-running/self-running-rules.ts";
 import type { Participant, ParticipantKind } from "../core/transaction.ts";
@@ -145,15 +146,21 @@ export function assertReversible(participants: readonly Participant[], allowed: 
   }
 }
 
-/** Gives each participant the user's word on self-running files. */
+/** Gives each participant the user's word on self-running files and protected paths. */
 export function withWord(
   plan: PlanRecord,
   participants: readonly Participant[],
-  allow: readonly string[],
+  { configured, allow, protect }: LandingWords,
 ): readonly Participant[] {
   return participants.map((participant) => {
-    const patterns = patternsFor(plan, participant.resource, allow);
-    return patterns.length === 0 ? participant : { ...participant, allow: patterns };
+    const patterns = (given: readonly string[]) => patternsFor(plan, participant.resource, given);
+    const all = patterns([...configured, ...allow]);
+    const lines = linesFor(plan, participant.resource, protect);
+    return {
+      ...participant,
+      ...(all.length > 0 && { allow: all }),
+      ...(lines.length > 0 && { protect: { lines, allow: patterns(allow) } }),
+    };
   });
 }
 
@@ -168,13 +175,13 @@ export async function assertForeignHaveWord(
   sandboxes: PlanSandboxes,
 ): Promise<void> {
   const files: SelfRunningFile[] = [];
-  for (const { ref, resource, only, allow = [] } of participants) {
+  for (const { ref, resource, only, ...words } of participants) {
     if (await sandboxes.isOfBuiltIn(ref)) continue;
     const location = resourceById(plan, ref.resourceId)?.location ?? "";
     const { changes } = await sandboxes.strategy(ref.strategyName).diff(ref);
     const chosen = only === undefined ? undefined : new PathPatterns(only);
     const landing = changes.filter(({ path }) => chosen?.has(path) !== false);
-    files.push(...withoutWord(location, landing, allow).map((file) => ({ ...file, resource })));
+    files.push(...withoutWord(location, landing, words).map((file) => ({ ...file, resource })));
   }
   if (files.length > 0) throw new SelfRunningError(files);
 }

@@ -11,7 +11,7 @@ export function participantAt(record: TransactionRecord, index: number): Partici
 
 /** The transaction as a strategy sees it. */
 export function transactionFor(record: TransactionRecord, index: number): Transaction {
-  const { undoes, only, exactly, allow } = participantAt(record, index);
+  const { undoes, only, exactly, allow, protect } = participantAt(record, index);
   return {
     id: record.id,
     planId: record.planId,
@@ -22,6 +22,7 @@ export function transactionFor(record: TransactionRecord, index: number): Transa
     ...(only !== undefined && { only }),
     ...(exactly !== undefined && { exactly }),
     ...(allow !== undefined && { allow }),
+    ...(protect !== undefined && { protect }),
     ...(record.undoes !== undefined &&
       undoes !== undefined && { undoes: { id: record.undoes, prepared: undoes } }),
   };

@@ -1,6 +1,7 @@
 import { UsageError } from "./errors/errors.ts";
 import { ROOT_PATH } from "./paths/byte-path.ts";
 import type { PlanRecord } from "./plan.ts";
+import type { PolicyLine } from "./values/run-policy.ts";
 
 /** A pattern for paths of one resource, or of all. */
 export interface ResourcePattern {
@@ -36,4 +37,15 @@ export function patternsFor(
     .map((text) => resourcePattern(plan, text))
     .filter((found) => (found.resource ?? resource) === resource)
     .map(({ pattern }) => pattern);
+}
+
+/** The lines of a policy that apply to a resource, with their patterns. */
+export function linesFor(
+  plan: Pick<PlanRecord, "resources">,
+  resource: string,
+  lines: readonly PolicyLine[],
+): readonly PolicyLine[] {
+  return lines.flatMap((line) =>
+    patternsFor(plan, resource, [line.value]).map((value) => ({ ...line, value })),
+  );
 }

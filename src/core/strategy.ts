@@ -3,6 +3,7 @@ import type { Change, ChangeSide, DiffView, ExactPart, TakeChange } from "./chan
 import type { LastCheckpoint, SavedCheckpoint } from "./checkpoint.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
+import type { Protection } from "./self-running/protected-paths.ts";
 import type {
   Browsable,
   Enterable,
@@ -264,6 +265,8 @@ export interface Transaction<Prepared extends PlainRecord = PlainRecord> {
    * Drydock, from their diff.
    */
   readonly allow?: readonly string[];
+  /** What a policy protects. Given only to prepare, and only to Drydock's own strategies. */
+  readonly protect?: Protection;
   /** For an undo: the landed transaction that it takes back, with the result of this strategy's prepare. */
   readonly undoes?: { readonly id: string; readonly prepared: PreparedCommit<Prepared> };
 }

@@ -2,6 +2,7 @@ import type { Change, ExactPart } from "./change.ts";
 import type { Conflict, ParticipantReport } from "./errors/errors.ts";
 import type { Owner } from "./owner.ts";
 import type { SandboxRef } from "./sandbox.ts";
+import type { Protection } from "./self-running/protected-paths.ts";
 import type { Attention, PreparedCommit } from "./strategy.ts";
 
 /**
@@ -110,6 +111,8 @@ export interface Participant {
   readonly exactly?: ExactPart;
   /** The patterns of the paths that may land although tools run them by themselves. */
   readonly allow?: readonly string[];
+  /** What a policy protects of it. */
+  readonly protect?: Protection;
   /** It is two-phase, but can't be taken back once it has landed. */
   readonly isFinal?: true;
   readonly prepared?: PreparedCommit;

@@ -3,8 +3,9 @@ import type { Change } from "../core/change.ts";
 import { isAtOrBelow, joinPath } from "../core/paths/byte-path.ts";
 import { PathPatterns } from "../core/paths/path-patterns.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
-import { patternsFor } from "../core/resource-pattern.ts";
-import { selfRunningAmong } from "../core/self-running/self-running.ts";
+import { linesFor, patternsFor } from "../core/resource-pattern.ts";
+import { type LandingWords, ProtectedPaths } from "../core/self-running/protected-paths.ts";
+import { isEntry, selfRunningAmong } from "../core/self-running/self-running.ts";
 import type { SelfRunningFile } from "../core/self-running/self-running-rules.ts";
 import { holdsInvisible } from "../core/values/invisible-characters.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
@@ -23,11 +24,11 @@ export interface PlanChanges {
 /** Takes the changes of a plan one by one; for a self-running file also the facts about that. */
 export type TakePlanChange = (change: PlanChange, selfRunning: SelfRunningChange | undefined) => void;
 
-/** Asks every sandbox of a plan. `allow` chooses the self-running files that may land. */
+/** Asks every sandbox of a plan. `words` say what may land of self-running files and protected paths. */
 export async function eachChange(
   plan: PlanRecord,
   sandboxes: PlanSandboxes,
-  allow: readonly string[],
+  { configured, allow, protect }: LandingWords,
   take: TakePlanChange,
 ): Promise<void> {
   for (const { resource } of boundariesOf(plan)) {
@@ -35,10 +36,19 @@ export async function eachChange(
     // A repository may have any name, but tools know it as `.git`.
     const location = type === "git-repository" ? `${resource.location}/.git` : resource.location;
     const { record, strategy } = await sandboxes.usable(plan, name, "look");
-    const allowed = new PathPatterns(patternsFor(plan, name, allow));
+    const allowed = new PathPatterns(patternsFor(plan, name, [...configured, ...allow]));
+    const guarded = new ProtectedPaths({
+      lines: linesFor(plan, name, protect),
+      allow: patternsFor(plan, name, allow),
+    });
     const takeOne = (change: Change) => {
       const file = selfRunningFile(location, change);
-      take(noted(name, change, file), file && selfRunningChange(name, change, file, allowed));
+      const runs = file && selfRunningChange(name, change, file, allowed);
+      // The digest of a plan says what lands, and not what protects it.
+      take(
+        noted(name, change, file),
+        runs?.needsWord === true ? runs : (held(name, change, guarded) ?? runs),
+      );
     };
     const { changes } = await strategy.diff(record.ref, takeOne);
     changes.forEach(takeOne);
@@ -49,10 +59,10 @@ export async function eachChange(
 export async function planChanges(
   plan: PlanRecord,
   sandboxes: PlanSandboxes,
-  allow: readonly string[],
+  words: LandingWords,
 ): Promise<PlanChanges> {
   const [changes, selfRunning]: [PlanChange[], SelfRunningChange[]] = [[], []];
-  await eachChange(plan, sandboxes, allow, (change, runs) => {
+  await eachChange(plan, sandboxes, words, (change, runs) => {
     changes.push(change);
     if (runs !== undefined) selfRunning.push(runs);
   });
@@ -106,6 +116,15 @@ function selfRunningChange(
   allowed: PathPatterns,
 ): SelfRunningChange {
   return { resource, path, operation, tool, why, needsWord: operation !== "deleted" && !allowed.has(path) };
+}
+
+function held(
+  resource: string,
+  { path, operation, kind }: Change,
+  guarded: ProtectedPaths,
+): SelfRunningChange | undefined {
+  const found = isEntry(kind) ? guarded.at(path) : undefined;
+  return found && { resource, operation, ...found.file, needsWord: found.needsWord };
 }
 
 function noted(resource: string, change: Change, runs: SelfRunningFile | undefined): PlanChange {

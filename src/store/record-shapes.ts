@@ -6,6 +6,7 @@ import { PLAN_STATES, type PlanRecord, type PlanResource } from "../core/plan.ts
 import type { Resource } from "../core/resource/resource.ts";
 import type { MadeWith, SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import { SANDBOX_STATES } from "../core/sandbox-states.ts";
+import type { Protection } from "../core/self-running/protected-paths.ts";
 import type { Attention, PreparedCommit } from "../core/strategy.ts";
 import type {
   LandedList,
@@ -16,6 +17,7 @@ import type {
   TransactionPhase,
   TransactionRecord,
 } from "../core/transaction.ts";
+import type { PolicyLine } from "../core/values/run-policy.ts";
 import {
   anyObject,
   list,
@@ -117,6 +119,12 @@ const participant = object<Participant>({
     object<ExactPart>({ paths: list(text), hunks: optional(anyObject), edited: optional(anyObject) }),
   ),
   allow: optional(list(text)),
+  protect: optional(
+    object<Protection>({
+      lines: list(object<PolicyLine>({ value: text, from: text })),
+      allow: list(text),
+    }),
+  ),
   isFinal: optional(truth),
   prepared: optional(prepared),
   undoes: optional(prepared),

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { AtomicCommitError } from "../../core/errors/errors.ts";
+import { isProtected } from "../../core/self-running/protector.ts";
 import type { SelfRunningFile } from "../../core/self-running/self-running-rules.ts";
 import { inputIsTerminal } from "../../system/terminal/standard-stream.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -9,7 +10,7 @@ import { unescapePath } from "./escaped-path.ts";
 export function addAllowOption(command: Command): Command {
   return command.option(
     "--allow <pattern>",
-    "also land what tools run by themselves, such as git hooks ([RESOURCE:]PATTERN, with * and **); repeatable",
+    "also land what tools run by themselves, such as git hooks, or a policy protects ([RESOURCE:]PATTERN, with * and **); repeatable",
     (given: string, before: readonly string[] | undefined) => [...(before ?? []), unescapePath(given)],
   );
 }
@@ -25,7 +26,10 @@ export async function nameFiles(
   files: readonly SelfRunningFile[],
 ): Promise<void> {
   const { fileLines } = await import("../render/diff/self-running-lines.ts");
-  output.notice(output.errorStyles.yellow("Tools run these by themselves, without being started:"));
+  const what = files.some(isProtected)
+    ? "These land only with your word:"
+    : "Tools run these by themselves, without being started:";
+  output.notice(output.errorStyles.yellow(what));
   for (const line of fileLines(files, output.errorStyles)) output.notice(line);
 }
 
@@ -35,7 +39,8 @@ export async function nameFiles(
  */
 export async function askToAllow(files: readonly SelfRunningFile[]): Promise<readonly string[] | undefined> {
   const { ask } = await import("../terminal/question.ts");
-  const answer = (await ask("Land also what tools run by themselves? [y/N] "))?.trim().toLowerCase() ?? "";
+  const what = files.some(isProtected) ? "these" : "what tools run by themselves";
+  const answer = (await ask(`Land also ${what}? [y/N] `))?.trim().toLowerCase() ?? "";
   return /^y(?:es)?$/.test(answer) ? files.map(patternFor) : undefined;
 }
 

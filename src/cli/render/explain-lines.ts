@@ -16,6 +16,7 @@ export function explainLines(explained: RunExplanation, home: string | undefined
   const parts: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["Profiles", explained.profiles.map((name): Row => [name])],
     ["Can change, to land or be thrown away", explained.resources.map((text): Row => [path(text)])],
+    ["Of these, lands only with your word", paths(explained.protects)],
     ["Can change for good, at once", paths(explained.kept)],
     ["Can replace for good, when it has ended", paths(explained.writtenBack)],
     [shared, paths(caches.paths)],

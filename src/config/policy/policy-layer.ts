@@ -36,7 +36,7 @@ function policyLayer(
     const allow = linesAt(given.allow, key, "allow");
     return { deny: linesAt(given.deny, key, "deny") ?? [], ...(allow !== undefined && { allow }) };
   };
-  const { profile, read, home, cache, sockets, env } = values;
+  const { profile, read, home, cache, write, sockets, env } = values;
   const named = (wanted: boolean) =>
     SOCKET_NAMES.filter((name) => sockets[name] === wanted).map(
       (value): PolicyLine => ({ value, from: placeOf(["run", "sockets", value]) }),
@@ -44,6 +44,7 @@ function policyLayer(
   const persist = linesAt(home.persist, "home", "persist");
   const writeBack = linesAt(home.write_back, "home", "write_back");
   const caches = linesAt(cache.shared, "cache", "shared");
+  const protect = linesAt(write.protect, "write", "protect");
   const { scope, limit } = cache;
   const set = Object.entries(env.set ?? {}).map(([name, value]) => ({
     ...{ name, value },
@@ -60,6 +61,7 @@ function policyLayer(
     ...(limit !== undefined && {
       cacheLimit: { value: limit, bytes: parseSize(limit), from: placeOf(["run", "cache", "limit"]) },
     }),
+    ...(protect !== undefined && { protect }),
     sockets: {
       allow: [...named(true), ...(linesAt(sockets.paths, "sockets", "paths") ?? [])],
       deny: named(false),

@@ -85,6 +85,13 @@ export function policySection() {
           examples: ["50g"],
         }),
     }).describe("Caches that plans share, so that none downloads again what another one has."),
+    write: section({
+      protect: lines(
+        z.string("must be text").min(1, "must be a pattern"),
+        "What lands only with your word for that landing ([RESOURCE:]PATTERN, with * and **).",
+        ["infra/**"],
+      ),
+    }).describe("What of the work of a plan needs a second yes."),
     sockets: section({
       ssh_agent: socket("your ssh-agent"),
       gpg_agent: socket("your gpg-agent"),

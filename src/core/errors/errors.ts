@@ -8,6 +8,7 @@
  * (reader-hints.ts). A hint that is given with an error is in words that hold for all of them.
  */
 
+import { isProtected } from "../self-running/protector.ts";
 import type { SelfRunningFile } from "../self-running/self-running-rules.ts";
 import type { CheckResult } from "../values/checks.ts";
 import { type Errno, type ErrorCode, hintOfCode } from "./error-codes.ts";
@@ -286,7 +287,9 @@ export class SelfRunningError extends DrydockError {
     const more = files.length > 1 ? ` and ${files.length - 1} more` : "";
     super(
       "SELF_RUNNING",
-      `Tools run ${first?.path}${more} by themselves, and it takes your word to land that.`,
+      files.every(isProtected)
+        ? `A policy protects ${first?.path}${more}, and it takes your word to land that.`
+        : `Tools run ${first?.path}${more} by themselves, and it takes your word to land that.`,
       options,
     );
     this.files = files;

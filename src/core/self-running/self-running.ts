@@ -2,7 +2,9 @@ import type { ChangeKind, ChangeOperation } from "../change.ts";
 import { SelfRunningError } from "../errors/errors.ts";
 import { ROOT_PATH } from "../paths/byte-path.ts";
 import { PathPatterns } from "../paths/path-patterns.ts";
+import type { Transaction } from "../strategy.ts";
 import { withoutInvisible } from "../values/invisible-characters.ts";
+import { ProtectedPaths } from "./protected-paths.ts";
 import { SELF_RUNNING_RULES, type SelfRunningFile, type SelfRunningRule } from "./self-running-rules.ts";
 
 /** The part of a change that says whether a tool would run what lands. */
@@ -35,35 +37,44 @@ export function selfRunningAmong<Item extends LandingPath>(
 }
 
 /**
- * The changes that land only with the user's word and lack it. A deletion needs no word, because nothing runs
- * a deleted file.
+ * The changes that land only with the user's word and lack it. The deletion of a file that a tool runs needs
+ * no word, because nothing runs a deleted file; that of a protected path does.
  */
 export function withoutWord(
   location: string,
   changes: Iterable<LandingPath>,
-  allow: readonly string[],
+  { allow = [], protect }: Words,
 ): readonly SelfRunningFile[] {
   const allowed = new PathPatterns(allow);
-  return selfRunningAmong(location, changes)
-    .filter(({ change }) => change.operation !== "deleted" && !allowed.has(change.path))
-    .map(({ file }) => file);
+  const guarded = new ProtectedPaths(protect ?? { lines: [], allow: [] });
+  const files: SelfRunningFile[] = [];
+  for (const change of changes) {
+    const [runs] = selfRunningAmong(location, [change]);
+    const held = isEntry(change.kind) ? guarded.at(change.path) : undefined;
+    if (runs !== undefined && change.operation !== "deleted" && !allowed.has(change.path))
+      files.push(runs.file);
+    else if (held?.needsWord === true) files.push(held.file);
+  }
+  return files;
 }
 
+/** What the user says about a landing, and what a policy keeps from it. */
+type Words = Pick<Transaction, "allow" | "protect">;
+
 /** Refuses changes that lack the user's word. */
-export function assertHasWord(
-  location: string,
-  changes: Iterable<LandingPath>,
-  allow: readonly string[] = [],
-): void {
-  const files = withoutWord(location, changes, allow);
+export function assertHasWord(location: string, changes: Iterable<LandingPath>, words: Words): void {
+  const files = withoutWord(location, changes, words);
   if (files.length > 0) throw new SelfRunningError(files);
 }
 
-/**
- * Tools run no folder, but the files in it, which are changes of their own. Rows and objects are not files.
- */
+/** Tools run no folder, but the files in it, which are changes of their own. */
 function canBeRun(kind: LandingPath["kind"]): boolean {
-  return kind !== "directory" && kind !== "row" && kind !== "table" && kind !== "object";
+  return kind !== "directory" && isEntry(kind);
+}
+
+/** Rows and objects are not entries of a tree. */
+export function isEntry(kind: LandingPath["kind"]): boolean {
+  return kind !== "row" && kind !== "table" && kind !== "object";
 }
 
 /**

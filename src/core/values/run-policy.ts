@@ -53,6 +53,8 @@ export interface PolicyLayer {
   readonly cacheScope?: PolicyLine & { readonly value: CacheScope };
   /** How many bytes the shared caches may hold together. */
   readonly cacheLimit?: PolicyLine & { readonly bytes: number };
+  /** What lands only with the user's word: `[RESOURCE:]PATTERN` each. */
+  readonly protect?: readonly PolicyLine[];
   /** Sockets that commands can reach, by name or by path, and those that they can't though others say so. */
   readonly sockets: { readonly allow: readonly PolicyLine[]; readonly deny: readonly PolicyLine[] };
   readonly variables: RulePair & { readonly set: readonly PolicyVariable[] };

@@ -127,7 +127,7 @@ export function whatMayLand(found: ChangeSet, transaction: Transaction, scope: S
   assertHasWord(
     locationOf(scope),
     Iterator.from(chosen.changes).map((change) => landingPath(change, scope)),
-    transaction.allow,
+    transaction,
   );
   return chosen;
 }

@@ -1,6 +1,7 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath, isAtOrBelow, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { PlanRecord } from "../../core/plan.ts";
+import { NO_WORDS } from "../../core/self-running/protected-paths.ts";
 import type { PlanSandboxes } from "../../sandboxes/plan-sandboxes.ts";
 import { movedOn } from "../approvals.ts";
 import { ChangesDigest, eachChange } from "../plan-changes.ts";
@@ -53,7 +54,7 @@ async function addFound(found: Set<string>, { plan, sandboxes, targets, digest }
     });
   const all = new ChangesDigest();
   const unmet = new Set(targets);
-  await eachChange(plan, sandboxes, [], (change) => {
+  await eachChange(plan, sandboxes, NO_WORDS, (change) => {
     all.add(change);
     const meant = targets.filter((target) => isMeant(target, change));
     for (const target of meant) unmet.delete(target);

@@ -1,6 +1,7 @@
 import type { CommitAllOptions } from "../../commit/commit-all.ts";
 import { PlanStateError } from "../../core/errors/errors.ts";
 import { movePlan, type PlanRecord } from "../../core/plan.ts";
+import { type LandingWords, NO_WORDS } from "../../core/self-running/protected-paths.ts";
 import { type Check, DEFAULT_CHECK_MS } from "../../core/values/checks.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { lastApproval, movedOn, notApproved, noteReviewAsked, recordApproval } from "../approvals.ts";
@@ -53,7 +54,7 @@ export class PlanInspection {
       return await landedDiff(this.#session, found, options);
     }
     const session = this.#session;
-    const diff = await planDiff(found, session.sandboxes, this.#allowed(options.allow), options);
+    const diff = await planDiff(found, session.sandboxes, await this.#words(options.allow), options);
     await noteSealed(session, found.id, diff.digest);
     return diff;
   }
@@ -174,7 +175,7 @@ export class PlanInspection {
 
   async #digest(plan: PlanRecord): Promise<string> {
     const digest = new ChangesDigest();
-    await eachChange(plan, this.#session.sandboxes, [], (change) => digest.add(change));
+    await eachChange(plan, this.#session.sandboxes, NO_WORDS, (change) => digest.add(change));
     return digest.end();
   }
 
@@ -200,10 +201,11 @@ export class PlanInspection {
   }
 
   async #changes(plan: PlanRecord, allow?: readonly string[]): Promise<PlanChanges> {
-    return await planChanges(plan, this.#session.sandboxes, this.#allowed(allow));
+    return await planChanges(plan, this.#session.sandboxes, await this.#words(allow));
   }
 
-  #allowed(allow: readonly string[] = []): readonly string[] {
-    return [...this.#session.settings.allowSelfRunning, ...allow];
+  async #words(allow: readonly string[] = []): Promise<LandingWords> {
+    const { settings, protects } = this.#session;
+    return { configured: settings.allowSelfRunning, allow, protect: await protects() };
   }
 }

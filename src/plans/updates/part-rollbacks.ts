@@ -1,6 +1,7 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import { PathPatterns } from "../../core/paths/path-patterns.ts";
 import type { PlanRecord } from "../../core/plan.ts";
+import { NO_WORDS } from "../../core/self-running/protected-paths.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { eachChange } from "../plan-changes.ts";
 import type { PlanChange } from "../plan-views.ts";
@@ -27,7 +28,7 @@ export class PartRollbacks {
   async rollback(plan: PlanRecord, options: RollbackOptions): Promise<RolledBackPart> {
     const { sandboxes, history } = this.#session;
     const changes: PlanChange[] = [];
-    await eachChange(plan, sandboxes, [], (change) => void changes.push(change));
+    await eachChange(plan, sandboxes, NO_WORDS, (change) => void changes.push(change));
     const chosen = await this.#chosen(plan, changes, options);
     const parts = [...Map.groupBy(chosen, ({ change }) => change.resource)];
     for (const [resource] of parts) assertWritable(plan, resource);

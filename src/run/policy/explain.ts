@@ -1,6 +1,6 @@
 import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import type { Limits } from "../../core/values/limits.ts";
-import type { ProfileName } from "../../core/values/run-policy.ts";
+import type { PolicyLine, ProfileName } from "../../core/values/run-policy.ts";
 import type { ResourceRequest } from "../../plans/plan-views.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
@@ -51,6 +51,8 @@ export interface RunExplanation {
     readonly folder: string;
     readonly limit: number;
   };
+  /** Patterns of what lands only with the user's word, of all that it changes. */
+  readonly protects: readonly ExplainedLine[];
   /** What it can't read. */
   readonly denied: readonly ExplainedLine[];
   /** What it can read in these. */
@@ -87,6 +89,7 @@ export function explain(
     kept: policy.persisted.map(pathOf),
     writtenBack: policy.writtenBack.map(pathOf),
     caches: explainedCaches(policy, scratch),
+    protects: policy.protects.map(lineOf),
     denied: policy.denied.map(pathOf),
     readable: policy.readable.map(pathOf),
     sockets: policy.sockets.map(pathOf),
@@ -97,11 +100,15 @@ export function explain(
     network: network ? "open" : "none",
     strict,
     limits: { ...limits, ...request.limits },
-    refused: policy.refused.map(({ value, from }) => ({ path: value, from })),
+    refused: policy.refused.map(lineOf),
   };
 }
 
 type Environment = { readonly [name: string]: string | undefined };
+
+function lineOf({ value, from }: PolicyLine): ExplainedLine {
+  return { path: value, from };
+}
 
 function pathOf({ path, from }: PathLine): ExplainedLine {
   return { path, from };

@@ -40,6 +40,8 @@ export interface PolicyInForce {
   readonly persisted: readonly PathLine[];
   readonly writtenBack: readonly PathLine[];
   readonly caches: CachesInForce;
+  /** What lands only with the user's word. */
+  readonly protects: readonly PolicyLine[];
   /** Sockets of the host that commands can reach. */
   readonly sockets: readonly PathLine[];
   /** Variables of the environment that the command does not get. */
@@ -94,6 +96,7 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
     persisted,
     writtenBack: back.kept.flatMap((line) => keptPath(line, "writeBack", home, request)),
     caches,
+    protects: [...user, ...project].flatMap(({ protect }) => protect ?? []),
     sockets: socketPaths(sockets.allowed, environment, home),
     dropped: droppedVariables(
       environment,

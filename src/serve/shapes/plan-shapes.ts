@@ -299,6 +299,7 @@ export const explanationShape = z
     caches: z
       .strictObject({ paths: explainedLines, folder: z.string(), limit: z.number() })
       .describe("Caches that it shares with other plans, where they are, and how many bytes they may hold."),
+    protects: explainedLines.describe("Patterns of what lands only with the user's word."),
     denied: explainedLines.describe("What it can't read."),
     readable: explainedLines.describe("What it can read in these."),
     sockets: explainedLines.describe("Sockets of this machine that it can reach."),

@@ -1,3 +1,4 @@
+import { isProtected } from "../../../core/self-running/protector.ts";
 import type { SelfRunningFile } from "../../../core/self-running/self-running-rules.ts";
 import type { SelfRunningChange } from "../../../plans/plan-views.ts";
 import { placeOf } from "../plan/attention-line.ts";
@@ -5,10 +6,15 @@ import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
 
 /**
- * The files among the changes that tools run by themselves, in a list of their own: first those that land
- * only with the user's word.
+ * The files among the changes that tools run by themselves, in a list of their own, and those that a policy
+ * protects: first those that land only with the user's word.
  */
-export function* selfRunningLines(changes: readonly SelfRunningChange[], styles: Styles): Generator<string> {
+export function* selfRunningLines(all: readonly SelfRunningChange[], styles: Styles): Generator<string> {
+  const changes = all.filter((change) => !isProtected(change));
+  const guarded = all.filter((change) => isProtected(change) && change.needsWord);
+  if (guarded.length > 0)
+    yield styles.yellow("A policy protects these; they land only with your word (--allow):");
+  yield* places(guarded, styles);
   const waiting = changes.filter(({ needsWord }) => needsWord);
   const others = changes.filter(({ needsWord }) => !needsWord);
   if (waiting.length > 0)

@@ -60,7 +60,7 @@ export class GitLandings extends RepositoryLandings {
     assertHasWord(
       this.parts.checkout.root,
       [...tracked, ...work.uncommitted].map(landingPath),
-      transaction.allow,
+      transaction,
     );
     const { exchange, files } = await this.#bringAndFollow(transaction, landing, work, {
       tracked,

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
+import { startServer } from "../databases/held-scene.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
+import { whyNoServer } from "../support/database-servers.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { NO_BROWSER, Reviewed, startBrowser } from "./browser.ts";
 
 /** Only root can give a file to another user. */
@@ -125,4 +128,26 @@ describe("everything that a plan changes, on the page of a review", { skip: NO_B
     assert.equal(await page.getByText("more rows").count(), 0);
     assert.deepEqual(reviewed.complaints, []);
   });
+
+  if (IS_LONG && whyNoServer("postgres") === undefined)
+    it("[V1] under a statement on PostgreSQL are the rows that the plan changes in its table", async () => {
+      const server = await startServer("postgres");
+      try {
+        await server.sql("CREATE TABLE items (id INT PRIMARY KEY, name TEXT)");
+        await server.sql("INSERT INTO items VALUES (1, 'tea'), (2, 'milk')");
+        await using browser = await startBrowser();
+        using place = new Workplace();
+        place.done("plan", "create", "--name", "db", "-r", server.url());
+        const script = "UPDATE items SET name = 'TEA' WHERE id = 1; DELETE FROM items WHERE id = 2";
+        place.done("plan", "sql", "db", "app", "-c", script);
+        await using reviewed = await Reviewed.start(browser, place, ["db"]);
+        const page = await reviewed.open();
+        const shown = await select(page, /statement-1/);
+        assert.match(shown, /UPDATE items SET.*All that the plan changes.*~ 1 tea → TEA − 2 milk/);
+        assert.deepEqual(reviewed.complaints, []);
+        place.done("plan", "cancel", "db");
+      } finally {
+        server.remove();
+      }
+    });
 });

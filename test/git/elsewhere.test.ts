@@ -112,20 +112,25 @@ describe("A repository that is not in its checkout", () => {
     assert.equal(done(stage, state), "begin\n");
   });
 
-  it("[G8] is that of a submodule, alone or with the checkout around it", () => {
+  it("[G8] is that of a submodule, alone or with a linked worktree around it", () => {
     using stage = stageWith(
       actor,
-      "git init -q -b main ../app; cd ../app; git submodule --quiet add ../project lib; git commit -qm 'add lib'",
+      "git init -q -b main ../app; cd ../app; git submodule --quiet add ../project lib; git commit -qm 'add lib';" +
+        "git worktree add -q ../linked; cd ../linked; git submodule --quiet update --init",
     );
     lands(stage, "app/lib", COMMIT);
     assert.equal(done(stage, `cd ../app/lib; ${LOG}`), "fix a\nbegin\n");
     const bump =
-      "cd lib; echo 3 >> a.txt; git commit -qam third; cd ..; git add lib; git commit -qm 'bump lib'";
-    lands(stage, "app", bump);
-    assert.equal(
-      done(stage, `cd ../app; ${LOG}; cd lib; ${LOG}`),
-      "bump lib\nadd lib\nthird\nfix a\nbegin\n",
+      "cd lib; git switch -q main; echo 3 >> a.txt; git commit -qam third; cd ..; git add lib; git commit -qm 'bump lib'";
+    assert.match(
+      lands(stage, "linked", bump),
+      /linked\.git\/worktrees\/linked\/modules\/lib\/refs\/heads\/main +\| 1 commit on main: third\n/,
     );
+    assert.equal(
+      done(stage, `cd ../linked; ${LOG}; cd lib; ${LOG}; git branch --show-current`),
+      "bump lib\nadd lib\nthird\nbegin\nmain\n",
+    );
+    assert.equal(done(stage, "cd ../app; find .git -name '*.lock' -o -name 'drydock-*'"), "");
   });
 
   it("[G8][X9] comes with a submodule whose url is relative, by the user's word", () => {

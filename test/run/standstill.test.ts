@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { childrenOf } from "../../src/system/process/processes.ts";
 import { program, type Running } from "../end-to-end/workplace.ts";
 import { FAILPOINT_NAMES } from "../failpoint-names.ts";
 import { IS_LONG } from "../support/long-form.ts";
@@ -55,6 +56,13 @@ async function standsStill(command: Running): Promise<void> {
   assert.fail("it goes on");
 }
 
+/** Ends the process inside that wakes the others, as a command could. */
+function endGuardOf(drydock: Running): void {
+  const [entering = 0] = childrenOf(drydock.pid ?? 0);
+  const [guard = 0] = childrenOf(entering);
+  process.kill(guard, "SIGKILL");
+}
+
 async function end(command: Running): Promise<void> {
   command.signal("SIGTERM");
   await command.ended();
@@ -84,13 +92,25 @@ describe("Commands of a plan stand still while it is worked on", () => {
   }
 
   for (const actor of ACTORS) {
-    it(`[I9] as ${actor}: they go on when Drydock is killed at any step, fails, or is interrupted`, async () => {
+    it(`[I9] as ${actor}: they go on when Drydock is killed at any step, fails or is interrupted, and when their guard is killed`, async () => {
       using stage = new Stage(actor);
       const { plan, command } = await counting(stage, "filesystem_copy");
       const checkpoint = ["plan", "checkpoint", plan];
       for (const point of POINTS) {
         const killed = stage.drydock(checkpoint, { env: { DRYDOCK_FAILPOINT: `${point}=kill` } });
         assert.equal(killed.status, null, `it was not killed at ${point}`);
+        await goesOn(command);
+      }
+      for (const [point, expected] of [
+        ["hold.stop:1", 1],
+        ["checkpoint.finish:1", 0],
+      ] as const) {
+        const held = stage.start(checkpoint, { DRYDOCK_FAILPOINT: `${point}=stop` });
+        await held.stopped();
+        endGuardOf(held);
+        held.signal("SIGCONT");
+        const { status, stderr } = await held.ended();
+        assert.equal(status, expected, stderr);
         await goesOn(command);
       }
       const failed = stage.drydock(checkpoint, { env: { DRYDOCK_FAILPOINT: "checkpoint.finish=error" } });

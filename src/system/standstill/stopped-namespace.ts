@@ -37,7 +37,6 @@ export class StoppedNamespace implements AsyncDisposable {
   readonly #anchor: number;
   /** The processes that were stopped before. */
   readonly #before: ReadonlySet<number>;
-  #stopped: readonly InnerProcess[] = [];
 
   private constructor(points: StopPoints, guard: StopGuard, namespace: string, anchor: number) {
     this.#points = points;
@@ -75,8 +74,14 @@ export class StoppedNamespace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     passFailpoint(this.#points.wake);
     if (await this.#guard.end()) return;
-    // A process inside has ended the guard.
-    for (const { pid } of this.#stopped) unlessFailed(["ESRCH"], () => process.kill(pid, "SIGCONT"));
+    // A process inside has ended the guard, or the namespace has ended.
+    for (const { pid } of this.#toWake()) unlessFailed(["ESRCH"], () => process.kill(pid, "SIGCONT"));
+  }
+
+  /** Children first. A process that is stopped starts no other one, so these are all. */
+  #toWake(): InnerProcess[] {
+    const all = this.#processes.all().filter(({ pid }) => !this.#before.has(pid));
+    return all.toReversed();
   }
 
   async #stop(mostMs: number): Promise<boolean> {
@@ -91,11 +96,8 @@ export class StoppedNamespace implements AsyncDisposable {
         await this.#processes.standsStill(pid, PARENT_MS);
       }
     const allStandStill = await this.#stopAll(milliseconds() + mostMs);
-    this.#stopped = this.#processes
-      .all()
-      .filter(({ pid }) => !this.#before.has(pid))
-      .toReversed();
-    await this.#guard.tell(`wake ${this.#stopped.map(({ inside }) => inside).join(" ")}`);
+    const inside = this.#toWake().map((process) => process.inside);
+    await this.#guard.tell(`wake ${inside.join(" ")}`);
     return allStandStill;
   }
 

@@ -34,6 +34,7 @@ const LAYERS = [
   ],
   ["system/groups/", "system/groups/ bounds processes by control groups: what it bounds is decided above it"],
   ["system/state/", "system/state/ is what a state directory needs of the machine: it knows no record in it"],
+  ["system/network/", "system/network/ says what names and addresses mean: it connects to nothing"],
   ["system/launch/", "system/launch/ runs in the launcher before a command: it loads as little as it can"],
   [
     "system/launcher/",

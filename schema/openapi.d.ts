@@ -1229,7 +1229,14 @@ export interface components {
                 }[];
             };
             /** @enum {string} */
-            network: "open" | "none";
+            network: "open" | "none" | "allow";
+            /** @description The line about the network that counts. */
+            networkFrom?: string;
+            /** @description With the network allow: all that it can reach. */
+            reachable: {
+                destination: string;
+                from: string;
+            }[];
             strict: boolean;
             limits: {
                 processes?: number;
@@ -1247,6 +1254,11 @@ export interface components {
             planId: string;
             exitCode: number;
             limit?: string;
+            denied?: {
+                destination: string;
+                address?: string;
+                times: number;
+            }[];
             scratch: {
                 files: number;
                 places: {
@@ -1382,6 +1394,11 @@ export interface components {
             /** @constant */
             aborted?: true;
             limit?: string;
+            denied?: {
+                destination: string;
+                address?: string;
+                times: number;
+            }[];
             scratch: {
                 files: number;
                 places: {
@@ -1408,6 +1425,11 @@ export interface components {
             /** @constant */
             aborted?: true;
             limit?: string;
+            denied?: {
+                destination: string;
+                address?: string;
+                times: number;
+            }[];
             scratch: {
                 files: number;
                 places: {
@@ -2599,7 +2621,7 @@ export interface operations {
                     }[];
                     /** @description The program and its arguments. */
                     command?: string[];
-                    /** @description Whether it may use the network. Default: yes. */
+                    /** @description Whether it may use the network. Default: as the policy says. */
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
@@ -2664,7 +2686,7 @@ export interface operations {
                     };
                     /** @description Run it even where this machine can keep it from nothing. Default: no. */
                     unconfined?: boolean;
-                    /** @description Whether it may use the network. Default: yes. */
+                    /** @description Whether it may use the network. Default: as the policy says. */
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
@@ -2730,7 +2752,7 @@ export interface operations {
                     };
                     /** @description Run it even where this machine can keep it from nothing. Default: no. */
                     unconfined?: boolean;
-                    /** @description Whether it may use the network. Default: yes. */
+                    /** @description Whether it may use the network. Default: as the policy says. */
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
@@ -2778,7 +2800,7 @@ export interface operations {
                 "application/json": {
                     /** @description The program and its arguments. */
                     command?: string[];
-                    /** @description Whether it may use the network. Default: yes. */
+                    /** @description Whether it may use the network. Default: as the policy says. */
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
@@ -2828,7 +2850,7 @@ export interface operations {
                     };
                     /** @description Run it even where this machine can keep it from nothing. Default: no. */
                     unconfined?: boolean;
-                    /** @description Whether it may use the network. Default: yes. */
+                    /** @description Whether it may use the network. Default: as the policy says. */
                     network?: boolean;
                     strict?: boolean;
                     /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */

@@ -40,8 +40,8 @@ export const englishOnly: Plugin = {
 };
 
 /**
- * They take 1 to 5 ms to load, and most commands never call them: each of their functions loads them when it
- * is called.
+ * They take 1 to 5 ms to load, and most commands never call them: each of their functions and classes loads
+ * them when it is called.
  */
 const LOADED_WHEN_CALLED = ["node:crypto", "node:net", "node:readline"];
 
@@ -69,7 +69,12 @@ function properties(path: string): string {
   if (LOADED_WHEN_CALLED.includes(path)) {
     const functions = names.filter((name) => typeof Reflect.get(module, name) === "function");
     return functions
-      .map((name) => `export const ${name} = (...given) => ${access(path)}.${name}(...given);`)
+      .map(
+        (name) => `export const ${name} = function (...given) {
+          const called = ${access(path)}.${name};
+          return new.target === undefined ? called(...given) : new called(...given);
+        };`,
+      )
       .join("\n");
   }
   return [

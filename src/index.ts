@@ -125,7 +125,7 @@ export type {
   ResourceReport,
 } from "./core/values/plan-events.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
-export type { ProfileName } from "./core/values/run-policy.ts";
+export type { DeniedRequest, NetworkMode, ProfileName } from "./core/values/run-policy.ts";
 export type { CallOptions } from "./library/call-options.ts";
 export type {
   Cleanup,
@@ -216,12 +216,14 @@ export type {
 export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/capture.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type {
+  ExplainedDestination,
   ExplainedLine,
   ExplainedVariable,
   ExplainRequest,
   ExplainRunRequest,
   RunExplanation,
 } from "./run/policy/explain.ts";
+export type { NetworkWish } from "./run/policy/network-policy.ts";
 export type { RunApplyOptions, RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
 export type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
 export type { KnownPlace } from "./sandboxes/remains/known-places.ts";

@@ -106,7 +106,9 @@ class Explanation(TypedDict, total=False):
     readable: list[dict[str, str]]
     sockets: list[dict[str, str]]
     variables: dict[str, list[dict[str, str]]]
-    network: Literal["open", "none"]
+    network: Literal["open", "none", "allow"]
+    networkFrom: str
+    reachable: list[dict[str, str]]
     strict: bool
     limits: dict[str, int]
     refused: list[dict[str, str]]

@@ -78,11 +78,15 @@ async function whileOpen<T>(
   }
 }
 
-/** Recovery notices begin with their kind; those of a config and of weaker walls end with what to do. */
+/**
+ * Recovery notices begin with their kind; those of a config, of weaker walls and of the network end with what
+ * to do.
+ */
 function noticeLine(notice: Notice): string {
   const { kind, message } = notice;
   if (kind === "ignored-config") return `${message}; ${configRemedy(notice.remedy, notice.file)}`;
   if (kind === "weaker") return `${message} 'drydock doctor' says what helps.`;
+  if (kind === "denied") return `${message} --network allow=NAME, or run.network.allow, allows more.`;
   return kind === "recovered" || kind === "pending" ? `${kind}: ${message}` : message;
 }
 

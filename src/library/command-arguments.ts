@@ -40,9 +40,17 @@ const profileNames = list(oneOf(...PROFILE_NAMES));
 const profiles: Reader<NonNullable<ExecRequest["profiles"]>> = (value, at) =>
   value === "automatic" ? value : profileNames(value, at);
 
+const allowed = fields<{ readonly allow: readonly string[] }>({ allow: list(path) });
+
+/** Whether there is a network, or what can be reached. */
+const network: Reader<NonNullable<ExecRequest["network"]>> = (value, at) => {
+  if (typeof value === "boolean") return value;
+  return typeof value === "object" ? allowed(value, at) : oneOf("open", "none")(value, at);
+};
+
 /** What decides about what a command is allowed. */
 const allowedFields = {
-  network: optional(truth),
+  network: optional(network),
   strict: optional(truth),
   limits: optional(
     fields<Limits>({

@@ -39,7 +39,7 @@ export async function checkRun(
   const realStateDir = realPathOf(stateDir) ?? stateDir;
   const hidden = [realStateDir];
   try {
-    using launcher = CommandLauncher.start({ network: true, stdout: "stderr" });
+    using launcher = CommandLauncher.start({ stdout: "stderr" });
     const view = { folder, useId: use.id, environment, strict: false, shown: [], resources: [], hidden };
     const policy = {
       denied: [],

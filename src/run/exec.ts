@@ -3,9 +3,10 @@ import { PlanStateError, UsageError } from "../core/errors/errors.ts";
 import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
 import type { PlanRecord, PlanResource } from "../core/plan.ts";
 import type { LimitName, Limits } from "../core/values/limits.ts";
-import type { ProfileName } from "../core/values/run-policy.ts";
+import type { DeniedRequest, ProfileName } from "../core/values/run-policy.ts";
 import type { OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
 import { factsOfPath } from "../system/data/locations.ts";
+import type { NetworkWish } from "./policy/network-policy.ts";
 
 /** A command to run inside a plan. */
 export interface ExecRequest {
@@ -20,8 +21,11 @@ export interface ExecRequest {
   readonly environment?: { readonly [name: string]: string };
   /** Aborting it ends the command: SIGTERM first, and SIGKILL after five seconds. */
   readonly signal?: AbortSignal;
-  /** Whether the command may use the network. Default: yes. */
-  readonly network?: boolean;
+  /**
+   * What the command may reach: nothing (also `false`), all that its user can, or these names, addresses and
+   * groups, as in `run.network.allow`. Default, and with `true`: what the policy says.
+   */
+  readonly network?: boolean | NetworkWish;
   /** Only the resources and a private temporary folder are writable, and sockets of daemons are hidden. */
   readonly strict?: boolean;
   /**
@@ -74,6 +78,8 @@ export interface ExecResult {
   readonly aborted?: true;
   /** The limit that the command met: it was ended for that, or could not start more processes. */
   readonly limit?: LimitName;
+  /** What the command asked for on the network and was not allowed to reach, some of it. */
+  readonly denied?: readonly DeniedRequest[];
   /** What the command wrote outside the plan's resources. It does not land. */
   readonly scratch: OutsideSummary;
 }

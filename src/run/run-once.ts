@@ -36,6 +36,7 @@ export interface RunFinding {
   readonly exitCode: number;
   /** The limit that it met. */
   readonly limit?: LimitName;
+  readonly denied?: ExecResult["denied"];
   readonly diff: PlanDiff;
   readonly scratch: OutsideSummary;
 }
@@ -57,6 +58,8 @@ export interface RunOutcome {
   readonly exitCode: number;
   /** The limit that it met. */
   readonly limit?: LimitName;
+  /** What it was not allowed to reach. */
+  readonly denied?: ExecResult["denied"];
   readonly outcome: "applied" | "kept" | "discarded" | "unchanged";
   /** The changes of the command, if there are any. */
   readonly diff?: PlanDiff;
@@ -73,10 +76,7 @@ export interface RunOutcome {
 export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Promise<RunOutcome> {
   const { plan: options, decide, onKept, talk, allow = [], message, squash, ...command } = request;
   const how = { ...(message !== undefined && { message }), ...(squash === true && { squash }) };
-  using _ =
-    talk === undefined
-      ? startAhead({ network: command.network !== false, stdout: command.stdout ?? "inherit" })
-      : undefined;
+  using _ = talk === undefined ? startAhead({ stdout: command.stdout ?? "inherit" }) : undefined;
   const { id: planId } = await plans.create({ ...options, withoutPaths: true });
   let isUp = false;
   const onStart = (running: RunningCommand): void => {
@@ -111,10 +111,14 @@ async function talked(
 async function carryOutDecision(
   plans: Plans,
   planId: string,
-  { exitCode, limit, scratch }: Pick<RunFinding, "exitCode" | "limit" | "scratch">,
+  { exitCode, limit, denied, scratch }: Pick<RunFinding, "exitCode" | "limit" | "denied" | "scratch">,
   { decide, allow, how }: Required<Pick<RunRequest, "decide" | "allow">> & { readonly how: ApplyOptions },
 ): Promise<RunOutcome> {
-  const ended = { planId, exitCode, ...(limit !== undefined && { limit }), scratch };
+  const ended = {
+    ...{ planId, exitCode, scratch },
+    ...(limit !== undefined && { limit }),
+    ...(denied !== undefined && { denied }),
+  };
   const diff = await plans.diff(planId, { allow });
   if (diff.changes.length === 0 && !leavesWork(scratch)) {
     await plans.cancel(planId);

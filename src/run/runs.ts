@@ -31,10 +31,11 @@ import {
   startFolder,
 } from "./exec.ts";
 import { commandSpec } from "./launch/command-spec.ts";
-import { CommandLauncher, type RunningCommandProcess } from "./launch/launcher.ts";
+import { CommandLauncher, killIfItFails, type RunningCommandProcess } from "./launch/launcher.ts";
 import { CommandAbort } from "./limits/command-abort.ts";
 import { CommandLimits } from "./limits/command-limits.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
+import { CommandNetwork } from "./network/command-network.ts";
 import { type CommandPolicies, type CommandPolicy, refusedSentence } from "./policy/command-policies.ts";
 import { joinedView, lostSentence, newView, removeOwnFolder } from "./view/new-view.ts";
 import { isInSandbox, viewToJoin } from "./view/shared-view.ts";
@@ -78,6 +79,7 @@ interface Attempt {
   /** How to confine the command, once namespaces were refused. */
   confinement?: Confinement;
   readonly limits: CommandLimits;
+  readonly network: CommandNetwork;
   readonly use: OwnUse;
   readonly entered: readonly Entered[];
   readonly others: readonly Use[];
@@ -94,6 +96,7 @@ interface Inside {
   readonly upAt: number;
   readonly request: ExecRequest;
   readonly limits: CommandLimits;
+  readonly network: CommandNetwork;
   readonly abort: CommandAbort;
   readonly startedAt: number;
   /** To be disposed after its end. */
@@ -133,14 +136,15 @@ export class Runs {
     // Made before the launcher, so that it is disposed after it: a group can only be removed when it is
     // empty.
     const limits = parts.use(await CommandLimits.keep({ ...this.#parts.limits, ...request.limits }));
-    const launcher = parts.use(startLauncher(request, openStreams));
+    const launcher = parts.use(CommandLauncher.start({ stdout: request.stdout ?? "inherit", openStreams }));
     if (limits.group !== undefined) launcher.confineTo(limits.group);
     const { plans } = this.#parts.session;
     const startedAt = Date.now();
     const found = await plans.find(key);
     const inside = await plans.claimed(found.id, (plan) => this.#start(plan, request, launcher, limits));
-    const { plan, running, caches } = inside;
+    const { plan, running, caches, network } = inside;
     parts.use(caches);
+    parts.use(network);
     const abort = parts.use(new CommandAbort(running, request.signal));
     const rest = parts.move();
     const ended = this.#ended({ ...inside, request, limits, abort, startedAt, rest });
@@ -156,7 +160,7 @@ export class Runs {
 
   async #ended({ plan, use, running, entered, caches, upAt, ...command }: Inside): Promise<ExecResult> {
     const { session, notice } = this.#parts;
-    const { request, limits, abort, startedAt, rest } = command;
+    const { request, limits, abort, network, startedAt, rest } = command;
     await using _ = rest;
     const exitCode = await running.ended;
     const durationMs = Math.round(milliseconds() - upAt);
@@ -169,12 +173,15 @@ export class Runs {
     for (const sentence of await caches.end()) this.#note("cache", plan, sentence);
     if (limit !== undefined)
       notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
+    const { denied } = network;
+    if (denied.length > 0) this.#note("denied", plan, network.sentence);
     const signal = signalOf(exitCode);
     const facts = {
       exitCode,
       ...(signal !== undefined && { signal }),
       ...(abort.isAborted && { aborted: true as const }),
       ...(limit !== undefined && { limit }),
+      ...(denied.length > 0 && { denied }),
     };
     const details = { exec: use.id, command: commandText(request.command), durationMs, ...facts };
     await session.history.note(plan.id, "executed", details);
@@ -195,13 +202,15 @@ export class Runs {
     const caches = HeldCaches.take(allowed.caches, (message) => this.#note("cache", plan, message));
     const policy = { ...allowed, caches: caches.caches };
     const entered: Entered[] = [];
+    const network = new CommandNetwork(policy.network);
     try {
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, {
-        ...{ launcher, limits, use, entered, others, policy },
+        ...{ launcher, limits, network, use, entered, others, policy },
       });
       const upAt = milliseconds();
       await killIfItFails(running, async () => {
+        await network.connect(running);
         limits.watch(() => scratchUse(folders, plan.id), running);
         if (running.weaker.length > 0) this.#note("weaker", plan, SHARED_PROCESSES);
         request.onStart?.({ signal: (name) => running.signal(name) });
@@ -209,9 +218,10 @@ export class Runs {
         if (!launcher.isWalled) use.started(running.first);
         await session.history.note(plan.id, "exec started", { exec: use.id, command });
       });
-      return { plan, use, running, entered, caches, upAt };
+      return { plan, use, running, entered, caches, network, upAt };
     } catch (thrown) {
       caches[Symbol.dispose]();
+      network[Symbol.dispose]();
       await this.#leave(plan, use, entered);
       throw thrown;
     }
@@ -262,13 +272,13 @@ export class Runs {
     }
   }
 
-  #note(kind: "weaker" | "refused" | "kept" | "cache", { id }: PlanRecord, message: string): void {
+  #note(kind: "weaker" | "refused" | "kept" | "cache" | "denied", { id }: PlanRecord, message: string): void {
     this.#parts.notice({ kind, planId: id, message });
   }
 
   async #launch(plan: PlanRecord, request: ExecRequest, attempt: Attempt): Promise<RunningCommandProcess> {
     const { session, folders, environment } = this.#parts;
-    const { launcher, limits, use, entered, others, policy } = attempt;
+    const { launcher, limits, network, use, entered, others, policy } = attempt;
     const strict = request.strict === true;
     const stateDir = realPathOf(session.stateDir) ?? session.stateDir;
     const shown = distinctlyShown(entered.flatMap((item) => item.shown ?? []));
@@ -290,7 +300,7 @@ export class Runs {
           home: environment["HOME"],
           cwd: request.cwd ?? startFolder(plan, this.#parts.cwd),
           hidden,
-          network: request.network !== false,
+          network: network.isOpenInWalls,
           variables: { ...(await variablesOf(entered)), ...request.environment },
           countsUser: limits.processLimit !== undefined,
         }),
@@ -302,6 +312,7 @@ export class Runs {
     const variables = commandEnvironment(plan, policy.environment, {
       ...movedResources(plan, entered),
       ...(await variablesOf(entered)),
+      ...network.variables,
       ...request.environment,
     });
     const cwd = pathInside(
@@ -311,7 +322,7 @@ export class Runs {
     );
     return await launcher.launch(
       commandSpec(launcher, {
-        ...{ steps, cwd, environment: variables, strict },
+        ...{ steps, cwd, environment: variables, strict, network: network.own },
         command: request.command,
         processLimit: limits.processLimit,
         ...(joins !== undefined && { joins }),
@@ -377,22 +388,4 @@ async function metBeforeEnd(limits: CommandLimits, end: () => Promise<OutsideSum
   if (met.status === "rejected") throw met.reason;
   if (ended.status === "rejected") throw ended.reason;
   return { limit: met.value, scratch: ended.value };
-}
-
-function startLauncher(
-  { network, stdout }: Pick<ExecRequest, "network" | "stdout">,
-  openStreams: (() => CommandStreams) | undefined,
-): CommandLauncher {
-  return CommandLauncher.start({ network: network !== false, stdout: stdout ?? "inherit", openStreams });
-}
-
-/** A command that can't be recorded or watched must not go on. */
-async function killIfItFails(running: RunningCommandProcess, action: () => Promise<void>): Promise<void> {
-  try {
-    await action();
-  } catch (thrown) {
-    running.kill();
-    await running.ended;
-    throw thrown;
-  }
 }

@@ -6,6 +6,8 @@ import { displayPath } from "../../core/paths/byte-path.ts";
 import type { Limits } from "../../core/values/limits.ts";
 import { PROFILE_NAMES, type ProfileName } from "../../core/values/run-policy.ts";
 import type { ExecRequest } from "../../run/exec.ts";
+import type { NetworkWish } from "../../run/policy/network-policy.ts";
+import { parseNetworkRules } from "../../system/network/network-rule.ts";
 import type { CommandContext } from "../command-context.ts";
 import { unescapePath } from "./escaped-path.ts";
 import { addLimitOption } from "./limit-option.ts";
@@ -15,7 +17,7 @@ export interface CommandOptions {
   readonly directory?: string;
   readonly env?: readonly string[];
   readonly timeout?: number;
-  readonly network?: boolean;
+  readonly network?: NetworkWish | false;
   readonly strict?: boolean;
   readonly unconfined?: boolean;
   readonly limit?: Limits;
@@ -33,7 +35,12 @@ export function addCommandOptions(command: Command, directory: string): Command 
       (given: string, before: readonly string[] | undefined) => [...(before ?? []), given],
     )
     .option("--timeout <duration>", "how long the command may run: 90s, 30m or 12h", parseDuration)
-    .option("--no-network", "no network for the command")
+    .option(
+      "--network <open|none|allow[=name,…]>",
+      "what the command can reach: all that you can, nothing, or these names, addresses and groups",
+      parseNetwork,
+    )
+    .option("--no-network", "the same as --network none")
     .option("--strict", "only the resources are writable, and daemons can't be reached")
     .option("--unconfined", "run it without walls where this machine has none to offer")
     .addOption(
@@ -55,14 +62,26 @@ export type RequestOptions = Required<
 
 /** What these options say about a command. */
 export function commandRequest(context: CommandContext, options: CommandOptions): RequestOptions {
-  const { network = true, strict = false, unconfined = false, limit = {}, timeout } = options;
+  const { network, strict = false, unconfined = false, limit = {}, timeout } = options;
   return {
-    ...{ network, strict, unconfined },
+    ...{ network: network ?? true, strict, unconfined },
     limits: timeout === undefined ? limit : { ...limit, time: timeout },
     profiles: options.profile?.filter((name) => name !== "none") ?? "automatic",
     stdout: context.options.json ? "stderr" : "inherit",
     environment: variables(options.env ?? [], context.environment),
   };
+}
+
+function parseNetwork(text: string): NetworkWish {
+  if (text === "open" || text === "none") return text;
+  const said = /^allow(?:=(.+))?$/s.exec(text);
+  if (said === null)
+    throw new UsageError(`'${displayPath(text)}' says nothing about the network.`, {
+      hint: "Write --network open, --network none, or --network allow=npm,example.com",
+    });
+  const allow = said[1]?.split(",") ?? [];
+  for (const line of allow) parseNetworkRules(line);
+  return { allow };
 }
 
 function parseProfile(

@@ -24,6 +24,10 @@ export function explainLines(explained: RunExplanation, home: string | undefined
     ["Can't read", paths(explained.denied)],
     ["Can read all the same", paths(explained.readable)],
     ["Sockets of this machine that it can reach", paths(explained.sockets)],
+    [
+      "Can reach on the network",
+      explained.reachable.map(({ destination, from }): Row => [destination, from]),
+    ],
     ["Variables it does not get", variables.dropped.map(({ name, from }): Row => [displayPath(name), from])],
     ["Variables it gets", variables.set.map(({ name, from }): Row => [displayPath(name), from])],
     ["Asked for by the project, not allowed by you", paths(explained.refused)],
@@ -33,10 +37,15 @@ export function explainLines(explained: RunExplanation, home: string | undefined
     ...parts.flatMap(([title, rows]) =>
       rows.length === 0 ? [] : [title, ...textTable(rows).map((line) => `  ${line}`), ""],
     ),
-    `Network: ${explained.network === "open" ? "open" : "none"}`,
+    `Network: ${networkText(explained)}`,
     `Sockets of this machine, but for those above: ${explained.strict ? "none" : "none in /run"}`,
     "All else on this machine can be read, and not changed.",
   ];
+}
+
+function networkText({ network, networkFrom, reachable }: RunExplanation): string {
+  const what = network === "allow" ? (reachable.length === 0 ? "none" : "only what is above") : network;
+  return networkFrom === undefined ? what : `${what} (${networkFrom})`;
 }
 
 function limitRows({ processes, memory, scratch, time }: Limits): readonly Row[] {

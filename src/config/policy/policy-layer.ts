@@ -36,7 +36,7 @@ function policyLayer(
     const allow = linesAt(given.allow, key, "allow");
     return { deny: linesAt(given.deny, key, "deny") ?? [], ...(allow !== undefined && { allow }) };
   };
-  const { profile, read, home, cache, write, sockets, env } = values;
+  const { profile, read, home, cache, write, sockets, network, env } = values;
   const named = (wanted: boolean) =>
     SOCKET_NAMES.filter((name) => sockets[name] === wanted).map(
       (value): PolicyLine => ({ value, from: placeOf(["run", "sockets", value]) }),
@@ -46,6 +46,8 @@ function policyLayer(
   const caches = linesAt(cache.shared, "cache", "shared");
   const protect = linesAt(write.protect, "write", "protect");
   const { scope, limit } = cache;
+  const reachable = linesAt(network.allow, "network", "allow");
+  const mode = network.mode ?? (reachable === undefined ? undefined : "allow");
   const set = Object.entries(env.set ?? {}).map(([name, value]) => ({
     ...{ name, value },
     from: placeOf(["run", "env", "set", name]),
@@ -67,5 +69,12 @@ function policyLayer(
       deny: named(false),
     },
     variables: { ...rules(env, "env"), set },
+    ...(mode !== undefined && {
+      network: {
+        mode,
+        from: placeOf(["run", "network", network.mode === undefined ? "allow" : "mode"]),
+        ...(reachable !== undefined && { allow: reachable }),
+      },
+    }),
   };
 }

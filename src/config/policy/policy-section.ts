@@ -1,5 +1,7 @@
 import * as z from "zod";
-import { CACHE_SCOPES, PROFILE_NAMES } from "../../core/values/run-policy.ts";
+import { messageOf } from "../../core/errors/errors.ts";
+import { CACHE_SCOPES, NETWORK_MODES, PROFILE_NAMES } from "../../core/values/run-policy.ts";
+import { parseNetworkRules } from "../../system/network/network-rule.ts";
 import { section } from "../schema-parts.ts";
 import { SIZE_PATTERN } from "../size.ts";
 
@@ -22,6 +24,14 @@ const pathInHome = z
 const variable = z
   .string("must be text")
   .regex(VARIABLE_PATTERN, "must be the name of a variable, with * for any letters");
+
+const destination = z.string("must be text").superRefine((text, context) => {
+  try {
+    parseNetworkRules(text);
+  } catch (thrown) {
+    context.addIssue({ code: "custom", message: messageOf(thrown).replace(/^'.*?' |\.$/g, "") });
+  }
+});
 
 function socket(what: string) {
   return z
@@ -101,6 +111,26 @@ export function policySection() {
     }).describe(
       "Sockets of daemons in /run, and of agents, that commands can reach; all others there lead nowhere.",
     ),
+    network: section({
+      mode: z
+        .enum(NETWORK_MODES)
+        .optional()
+        .meta({
+          description:
+            "What commands can reach: all that you can (open, the default), nothing (none), or what allow names (the default if that is there).",
+          examples: ["none"],
+        }),
+      allow: lines(
+        destination,
+        "Names, addresses and groups that commands can reach, each with a port or with 80 and 443.",
+        ["npm", "*.example.com", "10.0.0.5:5432"],
+      ),
+    })
+      .refine(({ mode = "allow", allow }) => mode === "allow" || allow === undefined, {
+        path: ["allow"],
+        message: "counts only with the mode allow",
+      })
+      .describe("The network of commands."),
     env: section({
       allow: lines(variable, "The variables that commands get, with * for any letters; default: all.", [
         "*",

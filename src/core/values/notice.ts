@@ -10,6 +10,7 @@ import type { LimitName } from "./limits.ts";
  * - `kept`: a file that a command should have replaced for good changed meanwhile; the command's stays in the
  *   plan.
  * - `cache`: a cache that plans share was over its limit and is removed, or caches can't be shared.
+ * - `denied`: a command asked for servers that it was not allowed to reach.
  * - `limit`: a command met a limit, and was ended or could not start more processes.
  */
 export type Notice =
@@ -20,7 +21,7 @@ export type Notice =
       readonly remedy: ConfigRemedy;
     }
   | {
-      readonly kind: "recovered" | "pending" | "weaker" | "refused" | "kept" | "cache";
+      readonly kind: "recovered" | "pending" | "weaker" | "refused" | "kept" | "cache" | "denied";
       readonly message: string;
       readonly planId: string;
     }

@@ -1,5 +1,6 @@
 import type { CheckResult } from "./checks.ts";
 import type { LimitName } from "./limits.ts";
+import type { DeniedRequest } from "./run-policy.ts";
 
 /** A part of a plan, and what there is to say about it. */
 export type ResourceReport = { readonly resource: string; readonly message: string };
@@ -41,6 +42,7 @@ export type EventDetails = {
     readonly signal?: string;
     readonly aborted?: true;
     readonly limit?: LimitName;
+    readonly denied?: readonly DeniedRequest[];
   };
   /** One call changed a sandbox. `operation` is write, make folder, remove, rename (`to`) or sql. */
   changed: {

@@ -26,6 +26,10 @@ export type SocketName = (typeof SOCKET_NAMES)[number];
 export const CACHE_SCOPES = ["user", "project"] as const;
 export type CacheScope = (typeof CACHE_SCOPES)[number];
 
+/** What commands can reach: all that their user can, nothing, or what a list names. */
+export const NETWORK_MODES = ["open", "none", "allow"] as const;
+export type NetworkMode = (typeof NETWORK_MODES)[number];
+
 /** One entry of a policy. */
 export interface PolicyLine {
   readonly value: string;
@@ -58,6 +62,17 @@ export interface PolicyLayer {
   /** Sockets that commands can reach, by name or by path, and those that they can't though others say so. */
   readonly sockets: { readonly allow: readonly PolicyLine[]; readonly deny: readonly PolicyLine[] };
   readonly variables: RulePair & { readonly set: readonly PolicyVariable[] };
+  readonly network?: NetworkLines;
+  /** What a profile's program must reach. It counts only if the user allows no more than some names. */
+  readonly needs?: readonly PolicyLine[];
+}
+
+/** What one file says about the network. */
+export interface NetworkLines {
+  readonly mode: NetworkMode;
+  readonly from: string;
+  /** What commands can reach, with the mode `allow`. */
+  readonly allow?: readonly PolicyLine[];
 }
 
 /** Of all lines that match, the most specific counts; of two alike, `deny`. */
@@ -66,3 +81,13 @@ export interface RulePair {
   /** Absent: everything that no line denies. */
   readonly allow?: readonly PolicyLine[];
 }
+
+/** A server that a command asked for and was not allowed to reach. */
+export type DeniedRequest = {
+  /** Its name or address, and its port. */
+  readonly destination: string;
+  /** Where the name leads, if not the name but this address is not allowed. */
+  readonly address?: string;
+  /** How often it was asked for. */
+  readonly times: number;
+};

@@ -27,7 +27,10 @@ export const planExec = tool({
     cwd: z.string().optional().describe("Where it starts. Default: the first resource that is a folder."),
     environment: z.record(z.string(), z.string()).optional(),
     input: z.string().optional().describe("Its standard input."),
-    network: z.boolean().optional().describe("Whether it may use the network. Default: yes."),
+    network: z
+      .boolean()
+      .optional()
+      .describe("Whether it may use the network. Default: as the user's policy says."),
     timeoutSeconds: z.number().positive().optional().describe("Ends it after this time."),
     waitSeconds: z.number().min(0).max(MOST_WAIT_SECONDS).optional(),
     handle: z.string().optional().describe("A command that still runs."),
@@ -42,6 +45,10 @@ export const planExec = tool({
     stderr: z.string().optional(),
     truncated: z.object({ stdout: z.boolean(), stderr: z.boolean() }).optional(),
     durationMs: z.number(),
+    denied: z
+      .array(z.object({ destination: z.string(), address: z.string().optional(), times: z.number() }))
+      .optional()
+      .describe("Servers that it was not allowed to reach. Only the user can allow more."),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   call: async (input, call) => {
@@ -112,7 +119,7 @@ async function waited(
   }
 }
 
-function ended({ exitCode, signal, stdout, stderr, truncated, durationMs }: CaptureResult) {
+function ended({ exitCode, signal, stdout, stderr, truncated, durationMs, denied }: CaptureResult) {
   const output = { stdout: stdout.text, stderr: stderr.text, truncated };
-  return { running: false, exitCode, signal, ...output, durationMs };
+  return { running: false, exitCode, signal, ...output, durationMs, ...(denied && { denied: [...denied] }) };
 }

@@ -5,7 +5,7 @@ import { closeFile } from "../../system/calls/handles.ts";
 import { become, limitOpenFiles } from "../../system/launch/become.ts";
 import { makePoint, replaceLink } from "../../system/launch/entries.ts";
 import { HidingLayers } from "../../system/launch/hiding-layer.ts";
-import { raiseLoopback } from "../../system/launch/loopback.ts";
+import { listenAt, makeOwnNetwork } from "../../system/launch/own-network.ts";
 import { openOwnTerminal, ownSession } from "../../system/launch/own-terminal.ts";
 import {
   type Capability,
@@ -22,6 +22,7 @@ import { filterRenames } from "../rename-supervisor/rename-supervisor.ts";
 import {
   DESCRIPTORS,
   type LaunchSpec,
+  type OwnNetwork,
   type ViewLayers,
   type ViewSpec,
   type ViewStep,
@@ -44,7 +45,7 @@ const USER_KEEPS: readonly Capability[] = ["setfcap"];
 /**
  * Becomes the first process of a command's namespaces, in one thread and in this order:
  *
- * 1. Take mounts of its own, or join those of another command.
+ * 1. Take mounts of its own, or join those of another command; and a network of its own, if it gets one.
  * 2. Build the new root by descriptors, through no link that another process could have put there.
  * 3. Connect the terminal and the standard streams.
  * 4. Make the new root the root. From here on only what the view shows can be reached.
@@ -57,12 +58,13 @@ const USER_KEEPS: readonly Capability[] = ["setfcap"];
 export function launchCommand(spec: ViewSpec): never {
   ownSession();
   orNoMounts(ownMounts);
+  if (spec.network !== undefined) orNoMounts(makeOwnNetwork);
   const input = spec.inputFile === undefined ? undefined : reopenReadOnly(0, spec.inputFile);
   const root = spec.joins === undefined ? orNoMounts(() => newRoot(spec)) : joinedRoot(spec.joins);
   for (const step of spec.steps) perform(root, step);
   connectStreams((flags) => root.openFile("/dev/pts/ptmx", flags), spec, input);
+  if (spec.network !== undefined) passDoors(spec.network);
   root.enter();
-  if (spec.ownNetwork) raiseLoopback();
   if (spec.openFiles !== undefined) limitOpenFiles(spec.openFiles);
   if (spec.noAbstractSockets) leaveAbstractSockets();
   keepOnly(spec.privileged ? ROOT_KEEPS : USER_KEEPS);
@@ -73,8 +75,8 @@ export function launchCommand(spec: ViewSpec): never {
 }
 
 /**
- * This process may not mount. Nothing of the plan had a part in that, so no earlier command can bring it
- * about.
+ * This process may not mount, or make a network. Nothing of the plan had a part in that, so no earlier
+ * command can bring it about.
  */
 export class NoMountsError extends Error {}
 
@@ -179,6 +181,16 @@ function mountLayers(root: ViewRoot, at: string, { source, kind, ...paths }: Vie
   // Without an upper layer an overlay needs two lower ones, and looks like the topmost.
   const two = hidden === undefined ? { hidden: lower, lower: opened.use(hiding.empty()) } : { hidden, lower };
   mountPrivately(two, target, source, kind);
+}
+
+/** Passes the sockets of the command's network that Drydock works with. */
+function passDoors({ proxyPort }: OwnNetwork): void {
+  if (proxyPort !== undefined) pass(listenAt(proxyPort));
+}
+
+function pass(fd: number): void {
+  passDescriptor(DESCRIPTORS.passing, fd);
+  closeFile(fd);
 }
 
 /** Connects standard error, a file at standard input that was opened again, and the command's terminal. */

@@ -36,10 +36,16 @@ export interface ViewSpec extends BecomingSpec {
   readonly joins?: number;
   /** The steps that build the new root, in order. */
   readonly steps: readonly ViewStep[];
-  /** Whether the command gets its own network, with only a loopback. */
-  readonly ownNetwork: boolean;
+  /** The command's own network, with only a loopback. Absent: that of the machine. */
+  readonly network?: OwnNetwork;
   /** Whether the command can't reach abstract sockets of processes outside. */
   readonly noAbstractSockets: boolean;
+}
+
+/** What leads out of a command's own network, or into it. */
+export interface OwnNetwork {
+  /** The port of the loopback at which a proxy of Drydock's listens. */
+  readonly proxyPort?: number;
 }
 
 /** A command on the machine as it is, where there are no namespaces: run/walls/walled-command.ts. */
@@ -113,7 +119,10 @@ export const DESCRIPTORS = {
   control: 3,
   /** The command's standard error. Until the command starts, 2 is a pipe to Drydock. */
   errors: 4,
-  /** A socket that passes descriptors to Drydock. */
+  /**
+   * A socket that passes descriptors to Drydock, in this order: the file at standard input, the terminal, the
+   * socket at which the proxy listens. Each only if there is one.
+   */
   passing: 5,
 } as const;
 

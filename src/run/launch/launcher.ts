@@ -32,7 +32,6 @@ const LOCATIONS = [
 
 /** What the launcher needs to know about a command when it starts. */
 export interface CommandKind {
-  readonly network: boolean;
   /** Where the command's standard output goes: ours, or standard error. */
   readonly stdout: "inherit" | "stderr";
   /** Makes streams of the program's own instead. Called again if the launcher has to start again. */
@@ -46,7 +45,7 @@ interface LauncherKind extends CommandKind {
 
 /** The parts of the specification that the launcher does not know itself. */
 export type CommandSpec =
-  | Omit<ViewSpec, "privileged" | "ownNetwork" | "inputFile" | "terminal">
+  | Omit<ViewSpec, "privileged" | "inputFile" | "terminal">
   | Omit<WalledSpec, "inputFile" | "terminal">;
 
 /** A running command. */
@@ -57,6 +56,8 @@ export interface RunningCommandProcess {
   readonly weaker: readonly string[];
   /** The exit code. Resolves when all output is written and the terminal has its old settings. */
   readonly ended: Promise<number>;
+  /** The next socket of its own network that the launcher passed: launch-spec.ts. To be called at once. */
+  takeSocket(): number;
   kill(): void;
   signal(name: NodeJS.Signals): void;
 }
@@ -133,10 +134,10 @@ export class CommandLauncher implements Disposable {
     this.#waiting = undefined;
     const { streams, process } = waiting;
     const terminal = streams.openTerminal();
-    const { privileged, network } = this.#kind;
+    const { privileged } = this.#kind;
     const spec = {
       ...command,
-      ...("steps" in command && { privileged, ownNetwork: !network }),
+      ...("steps" in command && { privileged }),
       ...(streams.inputFile !== undefined && { inputFile: streams.inputFile }),
       ...(terminal !== undefined && { terminal: { ...terminal.shape, streams: streams.terminals } }),
     };
@@ -150,9 +151,9 @@ export class CommandLauncher implements Disposable {
     throw startFailure(report);
   }
 
-  is({ network, stdout, openStreams }: CommandKind): boolean {
-    const { network: ownNetwork, stdout: ownStdout, openStreams: own } = this.#kind;
-    return ownNetwork === network && ownStdout === stdout && own === openStreams;
+  is({ stdout, openStreams }: CommandKind): boolean {
+    const { stdout: ownStdout, openStreams: own } = this.#kind;
+    return ownStdout === stdout && own === openStreams;
   }
 
   /** Ends a launcher that got no specification. */
@@ -172,12 +173,9 @@ export class CommandLauncher implements Disposable {
     const streams = openStreams?.() ?? new HandedStreams(stdout === "stderr" ? 2 : 1);
     const process = LauncherProcess.start(POINTS.start, streams.descriptors, (descriptors) => {
       const program = ownProgram(import.meta.url, LOCATIONS);
-      const { privileged, network } = this.#kind;
+      const { privileged } = this.#kind;
       if (joins === undefined && !this.#isWalled && canFork(program.main))
-        return new ForkedLauncher(program.main, descriptors, {
-          network: !network,
-          users: !privileged,
-        });
+        return new ForkedLauncher(program.main, descriptors, { users: !privileged });
       return this.#spawn(program, descriptors, joins);
     });
     streams.start();
@@ -212,24 +210,14 @@ export class CommandLauncher implements Disposable {
  * The programs that make the namespaces. Each dies with its parent, so nothing outlives Drydock. The launcher
  * makes its mount namespace itself, as late as possible, so that it sees what the host mounts until then.
  */
-function entering(
-  { privileged, network }: LauncherKind,
-  tools: Tools,
-  joins: number | undefined,
-): readonly string[] {
+function entering({ privileged }: LauncherKind, tools: Tools, joins: number | undefined): readonly string[] {
   // Root of a user namespace may make the other namespaces, and enter those made from there.
   const users = privileged ? [] : ["--user", "--map-root-user"];
   const enter = [tools.nsenter, `--target=${joins}`, "--user", "--preserve-credentials", "--"];
   return [
     ...[tools.setpriv, "--pdeathsig", "KILL", "--"],
     ...(joins === undefined || privileged ? [] : enter),
-    ...[
-      tools.unshare,
-      "--pid",
-      "--ipc",
-      ...(network ? [] : ["--net"]),
-      ...(joins === undefined ? users : []),
-    ],
+    ...[tools.unshare, "--pid", "--ipc", ...(joins === undefined ? users : [])],
     ...["--fork", "--kill-child", "--"],
   ];
 }
@@ -265,6 +253,7 @@ function connected(
     first: process.first,
     weaker,
     ended: end(),
+    takeSocket: () => process.take(),
     kill: () => process.kill(),
     signal: (name) => process.signal(name),
   };
@@ -276,4 +265,18 @@ function startFailure({ said, noNamespaces }: StartReport & { readonly ready: fa
   const why = lines.filter(Boolean).map(displayPath).join("; ") || "a program of the system failed";
   const message = `The command could not be put inside: ${why}.`;
   return new UnsupportedError(message, { code: "COMMAND_NOT_STARTED", details: { noNamespaces, why } });
+}
+
+/** A command that can't be recorded or watched must not go on. */
+export async function killIfItFails(
+  running: RunningCommandProcess,
+  action: () => Promise<void>,
+): Promise<void> {
+  try {
+    await action();
+  } catch (thrown) {
+    running.kill();
+    await running.ended;
+    throw thrown;
+  }
 }

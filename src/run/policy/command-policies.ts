@@ -6,6 +6,7 @@ import { homeOf } from "../../sandboxes/scratch/caches.ts";
 import { realPathOf } from "../../system/data/locations.ts";
 import { shortDigest } from "../../system/data/short-digest.ts";
 import { type ExecRequest, pathsOf } from "../exec.ts";
+import type { NetworkWish } from "./network-policy.ts";
 import { makePersisted, type PolicyInForce, policyInForce } from "./policy-in-force.ts";
 import { profileOf } from "./profiles.ts";
 
@@ -27,7 +28,7 @@ export interface PoliciesParts {
   readonly userConfig: string | undefined;
 }
 
-type ProfiledCommand = Partial<Pick<ExecRequest, "command" | "profiles" | "strict">>;
+type ProfiledCommand = Partial<Pick<ExecRequest, "command" | "profiles" | "strict" | "network">>;
 
 /** The policies of commands in plans. */
 export class CommandPolicies {
@@ -38,13 +39,17 @@ export class CommandPolicies {
   }
 
   /** The policy for a command over these resources. */
-  look(resources: readonly string[], { command = [], profiles, strict }: ProfiledCommand): CommandPolicy {
+  look(
+    resources: readonly string[],
+    { command = [], profiles, strict, network }: ProfiledCommand,
+  ): CommandPolicy {
     const { layers, environment, stateDir, userConfig } = this.#parts;
     const config = userConfig === undefined ? [] : [dirname(userConfig)];
     const own = [stateDir, ...config].map((path) => realPathOf(path) ?? path);
     const automatic = profiles === "automatic" ? profileOf(command[0]) : undefined;
     const all = policyInForce({
       ...{ layers, environment, resources, own },
+      network: wishOf(network),
       ...(profiles !== undefined && profiles !== "automatic" && { profiles }),
       ...(automatic !== undefined && { automatic }),
     });
@@ -67,6 +72,11 @@ export class CommandPolicies {
     makePersisted(policy, homeOf(this.#parts.environment));
     return policy;
   }
+}
+
+/** `true` is no wish: the policy has the say. */
+function wishOf(network: ExecRequest["network"]): NetworkWish | undefined {
+  return network === false ? "none" : network === true ? undefined : network;
 }
 
 function environmentLeft(environment: Environment, { dropped, set }: PolicyInForce): Environment {

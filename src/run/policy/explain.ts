@@ -1,10 +1,11 @@
 import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import type { Limits } from "../../core/values/limits.ts";
-import type { PolicyLine, ProfileName } from "../../core/values/run-policy.ts";
+import type { NetworkMode, PolicyLine, ProfileName } from "../../core/values/run-policy.ts";
 import type { ResourceRequest } from "../../plans/plan-views.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
+import { networkRuleText } from "../../system/network/network-rule.ts";
 import { type ExecRequest, type Located, pathsOf } from "../exec.ts";
 import { hasMountsBelow } from "../view/host-mounts.ts";
 import { scratchLayers } from "../view/scratch.ts";
@@ -31,6 +32,12 @@ export interface ExplainedLine {
 /** A variable, and what says so. Values are never told. */
 export interface ExplainedVariable {
   readonly name: string;
+  readonly from: string;
+}
+
+/** What it can reach on the network, and what says so. */
+export interface ExplainedDestination {
+  readonly destination: string;
   readonly from: string;
 }
 
@@ -63,7 +70,11 @@ export interface RunExplanation {
     readonly dropped: readonly ExplainedVariable[];
     readonly set: readonly ExplainedVariable[];
   };
-  readonly network: "open" | "none";
+  readonly network: NetworkMode;
+  /** The line about the network that counts, if there is one. */
+  readonly networkFrom?: string;
+  /** With the network `allow`: all that it can reach. */
+  readonly reachable: readonly ExplainedDestination[];
   /** Whether it can't reach daemons, and its temporary folders are private and empty. */
   readonly strict: boolean;
   readonly limits: Limits;
@@ -78,10 +89,11 @@ export function explain(
   plan: Located,
   request: ExplainRequest,
 ): RunExplanation {
-  const { strict = false, network = true } = request;
+  const { strict = false } = request;
   const resources = pathsOf(plan);
   const policy = policies.look(resources, request);
   const scratch = strict ? [] : scratchPaths(environment, resources, policy);
+  const { mode, from: networkFrom, rules } = policy.network;
   return {
     profiles: policy.profiles,
     resources,
@@ -97,7 +109,9 @@ export function explain(
       dropped: policy.dropped.map(({ value, from }) => ({ name: value, from })),
       set: policy.set.map(({ name, from }) => ({ name, from })),
     },
-    network: network ? "open" : "none",
+    network: mode,
+    ...(networkFrom !== undefined && { networkFrom }),
+    reachable: rules.map(({ rule, from }) => ({ destination: networkRuleText(rule), from })),
     strict,
     limits: { ...limits, ...request.limits },
     refused: policy.refused.map(lineOf),

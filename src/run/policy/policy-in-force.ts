@@ -12,6 +12,7 @@ import { Folder } from "../../system/calls/folder.ts";
 import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type CachesInForce, cachesInForce } from "./cache-rules.ts";
+import { type NetworkInForce, type NetworkWish, networkInForce } from "./network-policy.ts";
 import { expanded, type PathLine, readablePaths } from "./path-rules.ts";
 import { profileLayer } from "./profiles.ts";
 import { socketPaths, socketVariables } from "./sockets.ts";
@@ -47,6 +48,7 @@ export interface PolicyInForce {
   /** Variables of the environment that the command does not get. */
   readonly dropped: readonly PolicyLine[];
   readonly set: readonly PolicyVariable[];
+  readonly network: NetworkInForce;
   /** Lines of a project that ask for more than the user's own config allows. They do not count. */
   readonly refused: readonly PolicyLine[];
 }
@@ -57,6 +59,8 @@ export interface PolicyRequest {
   readonly profiles?: readonly ProfileName[];
   /** The profile of its program, if no profile is named. */
   readonly automatic?: ProfileName;
+  /** What the user says about the network of this command. */
+  readonly network?: NetworkWish | undefined;
   readonly environment: Environment;
   /** Paths that belong to the plan, where it has the say. */
   readonly resources: readonly string[];
@@ -87,6 +91,7 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
     ...{ profiles: built, own, project, environment, home, persisted },
     resources: request.resources,
   });
+  const network = networkInForce(user, project, request.network);
   return {
     profiles: [...new Set([...profiles, ...project.flatMap((layer) => layer.profiles ?? [])])],
     ...readablePaths(
@@ -103,7 +108,8 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
       sets.map((layers) => mergedRules(layers.map(({ variables }) => variables))),
     ).filter(({ value }) => !socketVariables(sockets.allowed).includes(value)),
     set: [...project, ...user].flatMap(({ variables }) => variables.set),
-    refused: [...persist.refused, ...back.refused, ...refused, ...sockets.refused],
+    network,
+    refused: [...persist.refused, ...back.refused, ...refused, ...sockets.refused, ...network.refused],
   };
 }
 

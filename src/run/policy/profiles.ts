@@ -1,4 +1,5 @@
 import type { PolicyLayer, PolicyLine, ProfileName } from "../../core/values/run-policy.ts";
+import type { NetworkGroup } from "../../system/network/network-groups.ts";
 
 /**
  * What is built in for each agent: it keeps its own state, its login included, shares the caches of tools
@@ -11,6 +12,8 @@ interface Profile {
   readonly persist: readonly string[];
   /** Single files of it, which the agent replaces. */
   readonly writeBack?: readonly string[];
+  /** The groups of what the agent must reach: system/network/network-groups.ts. */
+  readonly needs: readonly NetworkGroup[];
   /** Variables that the agent itself logs in with. */
   readonly keys: readonly string[];
   readonly set?: { readonly [name: string]: string };
@@ -19,12 +22,14 @@ interface Profile {
 /** What is built in for a family of tools: they share their caches with other plans. */
 interface ToolProfile {
   readonly programs: readonly string[];
+  readonly needs: readonly NetworkGroup[];
   readonly caches: readonly string[];
 }
 
 const TOOLS: { readonly [name in "node" | "python" | "rust" | "go"]: ToolProfile } = {
   node: {
     programs: ["node", "npm", "npx", "pnpm", "pnpx", "yarn", "corepack"],
+    needs: ["npm"],
     caches: [
       "~/.npm",
       "~/.cache/pnpm",
@@ -37,36 +42,49 @@ const TOOLS: { readonly [name in "node" | "python" | "rust" | "go"]: ToolProfile
   },
   python: {
     programs: ["python", "python3", "pip", "pip3", "uv", "uvx", "pipx", "poetry"],
+    needs: ["pypi"],
     caches: ["~/.cache/pip", "~/.cache/uv", "~/.cache/pypoetry"],
   },
-  rust: { programs: ["cargo", "rustc"], caches: ["~/.cargo/registry", "~/.cargo/git"] },
-  go: { programs: ["go"], caches: ["~/go/pkg/mod", "~/.cache/go-build"] },
+  rust: { programs: ["cargo", "rustc"], needs: ["crates"], caches: ["~/.cargo/registry", "~/.cargo/git"] },
+  go: { programs: ["go"], needs: ["go"], caches: ["~/go/pkg/mod", "~/.cache/go-build"] },
 };
+
+/** For agents that work with any model. */
+const MODELS: readonly NetworkGroup[] = ["anthropic", "openai", "gemini"];
 
 const AGENTS: { readonly [name in Exclude<ProfileName, keyof typeof TOOLS>]: Profile } = {
   claude: {
     programs: ["claude"],
     persist: ["~/.claude"],
     writeBack: ["~/.claude.json"],
+    needs: ["anthropic"],
     keys: ["ANTHROPIC_*", "CLAUDE_*"],
     // As root it refuses to work unattended without the first; the second keeps its program as it is.
     set: { IS_SANDBOX: "1", DISABLE_AUTOUPDATER: "1" },
   },
-  codex: { programs: ["codex"], persist: ["~/.codex"], keys: ["OPENAI_*", "CODEX_*"] },
-  gemini: { programs: ["gemini"], persist: ["~/.gemini"], keys: ["GEMINI_*", "GOOGLE_API_KEY"] },
+  codex: { programs: ["codex"], persist: ["~/.codex"], needs: ["openai"], keys: ["OPENAI_*", "CODEX_*"] },
+  gemini: {
+    programs: ["gemini"],
+    persist: ["~/.gemini"],
+    needs: ["gemini"],
+    keys: ["GEMINI_*", "GOOGLE_API_KEY"],
+  },
   opencode: {
     programs: ["opencode"],
     persist: ["~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode"],
+    needs: MODELS,
     keys: ["OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*"],
   },
   goose: {
     programs: ["goose"],
     persist: ["~/.local/share/goose", "~/.local/state/goose", "~/.config/goose"],
+    needs: MODELS,
     keys: ["GOOSE_*", "ANTHROPIC_*", "OPENAI_*", "GOOGLE_API_KEY"],
   },
   aider: {
     programs: ["aider"],
     persist: ["~/.aider"],
+    needs: MODELS,
     keys: ["AIDER_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*"],
   },
 };
@@ -164,14 +182,20 @@ export function profileLayer(name: ProfileName, owner: PolicyLayer["owner"]): Po
     values.map((value) => ({ value, from }));
   const nothing = { owner, read: { deny: [] }, sockets: { allow: [], deny: [] } };
   if (isTool(name))
-    return { ...nothing, caches: lines(TOOLS[name].caches), variables: { deny: [], set: [] } };
-  const { persist, writeBack = [], keys, set = {} } = AGENTS[name];
+    return {
+      ...nothing,
+      caches: lines(TOOLS[name].caches),
+      needs: lines(TOOLS[name].needs),
+      variables: { deny: [], set: [] },
+    };
+  const { persist, writeBack = [], needs, keys, set = {} } = AGENTS[name];
   return {
     ...nothing,
     read: { deny: lines(CREDENTIALS), allow: lines(NOT_SECRET) },
     persist: lines(persist),
     writeBack: lines(writeBack),
     caches: lines(Object.values(TOOLS).flatMap(({ caches }) => caches)),
+    needs: lines(needs),
     variables: {
       deny: lines(SECRET_VARIABLES),
       allow: lines(["*", ...keys]),

@@ -16,7 +16,10 @@ const size = z.int().min(1).max(Number.MAX_SAFE_INTEGER).exactOptional();
 const words = texts.min(1).describe("The program and its arguments.");
 /** What decides about what a command is allowed. */
 const allowedMembers = {
-  network: z.boolean().exactOptional().describe("Whether it may use the network. Default: yes."),
+  network: z
+    .boolean()
+    .exactOptional()
+    .describe("Whether it may use the network. Default: as the policy says."),
   strict: z.boolean().exactOptional(),
   profiles: z
     .union([z.array(z.enum(PROFILE_NAMES)), z.literal("automatic")])

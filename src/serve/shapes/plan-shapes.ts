@@ -3,6 +3,7 @@ import { CHANGE_KINDS, CHANGE_OPERATIONS } from "../../core/change.ts";
 import { PLAN_STATES } from "../../core/plan.ts";
 import { ENTRY_KINDS } from "../../core/resource/entry.ts";
 import { SANDBOX_STATES } from "../../core/sandbox-states.ts";
+import { NETWORK_MODES } from "../../core/values/run-policy.ts";
 import { REVIEW_STATES } from "../../plans/review/approval-views.ts";
 
 /** The documents of plans, as `--json` prints them. */
@@ -261,6 +262,9 @@ const execFields = {
   durationMs: z.number(),
   aborted: z.literal(true).optional(),
   limit: z.string().optional(),
+  denied: z
+    .array(z.strictObject({ destination: z.string(), address: z.string().optional(), times: z.number() }))
+    .optional(),
   scratch: z.strictObject({ files: z.number(), places: z.array(outsidePlace) }),
 };
 
@@ -274,11 +278,11 @@ const outputFields = {
 
 export const capturedShape = z.strictObject({ ...execFields, ...outputFields }).meta({ id: "CapturedExec" });
 
-const { planId, exitCode, limit, scratch } = execFields;
+const { planId, exitCode, limit, denied, scratch } = execFields;
 
 export const runShape = z
   .strictObject({
-    ...{ planId, exitCode, limit, scratch, ...outputFields },
+    ...{ planId, exitCode, limit, denied, scratch, ...outputFields },
     outcome: z.enum(["applied", "kept", "discarded", "unchanged"]),
     diff: diffShape.optional(),
     apply: applyShape.optional(),
@@ -304,7 +308,11 @@ export const explanationShape = z
     readable: explainedLines.describe("What it can read in these."),
     sockets: explainedLines.describe("Sockets of this machine that it can reach."),
     variables: z.strictObject({ dropped: explainedVariables, set: explainedVariables }),
-    network: z.enum(["open", "none"]),
+    network: z.enum(NETWORK_MODES),
+    networkFrom: z.string().optional().describe("The line about the network that counts."),
+    reachable: z
+      .array(z.strictObject({ destination: z.string(), from: z.string() }))
+      .describe("With the network allow: all that it can reach."),
     strict: z.boolean(),
     limits: z.strictObject({
       processes: z.number().optional(),

@@ -31,5 +31,7 @@ export const launchCalls = lazyCalls({
   dup2: "int dup2(int from, int to)",
   setsid: "int setsid()",
   socket: "int socket(int family, int type, int protocol)",
+  bind: "int bind(int fd, const void *address, uint32_t size)",
+  listen: "int listen(int fd, int backlog)",
   execve: "int execve(const void *path, const void *arguments, const void *environment)",
 });

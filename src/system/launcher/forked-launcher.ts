@@ -34,7 +34,6 @@ const CLONE_PARENT = 0x8000;
 const CLONE_NEWIPC = 0x0800_0000;
 const CLONE_NEWUSER = 0x1000_0000;
 const CLONE_NEWPID = 0x2000_0000;
-const CLONE_NEWNET = 0x4000_0000;
 const SIG_SETMASK = 2;
 const SIGNAL_SET_BYTES = 128;
 const SIG_DFL = 0;
@@ -56,7 +55,6 @@ const OWN_THREADS = /^(?:node|MainThread|V8Worker|DelayedTaskSche|libuv-worker)$
 
 /** The namespaces that a command has in every case, and these. */
 export interface Namespaces {
-  readonly network: boolean;
   /** Without privilege, a user namespace gives the right to make the others. */
   readonly users: boolean;
 }
@@ -242,9 +240,9 @@ function haveOnly(wanted: readonly number[]): void {
 }
 
 /** In a user namespace we are root, so that we may make the others and enter them again. */
-function makeNamespaces({ network, users }: Namespaces): void {
+function makeNamespaces({ users }: Namespaces): void {
   const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
-  const own = CLONE_NEWPID | CLONE_NEWIPC | (network ? CLONE_NEWNET : 0) | (users ? CLONE_NEWUSER : 0);
+  const own = CLONE_NEWPID | CLONE_NEWIPC | (users ? CLONE_NEWUSER : 0);
   check(launchCalls.unshare(own), "unshare", "new namespaces");
   if (!users) return;
   // The kernel takes the map of groups only from a process that can't change its groups any more.

@@ -1767,7 +1767,7 @@ export interface components {
                 planId: string;
                 planName: string;
                 /** @enum {string} */
-                direction: "commit" | "undo" | "restore" | "update";
+                direction: "commit" | "undo" | "restore" | "update" | "rollback";
                 attention: {
                     resource: string;
                     path: string;
@@ -1779,7 +1779,7 @@ export interface components {
                 planId: string;
                 planName: string;
                 /** @enum {string} */
-                direction: "commit" | "undo" | "restore" | "update";
+                direction: "commit" | "undo" | "restore" | "update" | "rollback";
                 attention: {
                     resource: string;
                     path: string;
@@ -1795,7 +1795,7 @@ export interface components {
                 planId: string;
                 planName: string;
                 /** @enum {string} */
-                direction: "commit" | "undo" | "restore" | "update";
+                direction: "commit" | "undo" | "restore" | "update" | "rollback";
                 attention: {
                     resource: string;
                     path: string;

@@ -1,3 +1,4 @@
+import type { CheckpointRecord } from "../core/checkpoint.ts";
 import { messageOf } from "../core/errors/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { Attention } from "../core/strategy.ts";
@@ -19,7 +20,7 @@ export interface RecoveryReport {
 export interface RecoveredPlan {
   readonly planId: string;
   readonly planName: string;
-  readonly direction: "commit" | "undo" | "restore" | "update";
+  readonly direction: "commit" | "undo" | "restore" | "update" | "rollback";
   readonly attention: readonly (Attention & { readonly resource: string })[];
 }
 
@@ -150,7 +151,8 @@ export class Recovery {
    */
   async #checkpoints(plan: PlanRecord, report: MutableReport): Promise<PlanRecord | undefined> {
     if (plan.state !== "open" && plan.state !== "restoring" && plan.state !== "updating") return plan;
-    const work = { ...workOf(plan, plan.state === "updating" ? "update" : "restore"), attention: [] };
+    const all = plan.state === "updating" ? await this.#parts.session.store.checkpointsOf(plan.id) : [];
+    const work = { ...workOf(plan, plan.state === "updating" ? stepOf(all) : "restore"), attention: [] };
     try {
       const { restore, warnings } = await this.#parts.checkpoints.resume(plan);
       if (restore !== undefined) report[restore === "finished" ? "finished" : "undone"].push(work);
@@ -161,6 +163,12 @@ export class Recovery {
       return undefined;
     }
   }
+}
+
+/** Which step of Drydock itself was under way in the sandboxes of a plan: the checkpoint before it says so. */
+function stepOf(checkpoints: readonly CheckpointRecord[]): "update" | "rollback" {
+  const before = checkpoints.find(({ state }) => state === "returning")?.before;
+  return before === "plan rollback" ? "rollback" : "update";
 }
 
 /** The unfinished work of a plan. */

@@ -17,12 +17,14 @@ describe("'plan diff'", () => {
     const paged = await said(
       `export PAGER='sed s/^/paged:/' DRYDOCK_PAGER='sed s/^/mine:/'
       for how in '' --stat --summary --name-only -p; do "$DRYDOCK" plan diff $how; done
+      "$DRYDOCK" plan exec fix -- sh -c 'echo note > ~/outside.txt'; "$DRYDOCK" plan scratch diff
       unset DRYDOCK_PAGER; "$DRYDOCK" diff --name-only`,
     );
     assert.match(paged, /mine:.*M.* project\/lib\/a\.txt/);
     assert.match(paged, /mine: project\/lib\/a\.txt \| 2/);
     assert.match(paged, /mine:project\/lib +.*1.*1 file/);
     assert.match(paged, /mine:.*-a line with .\[7m19.\[27m in it/);
+    assert.match(paged, /mine:.*\+note/);
     assert.match(paged, /^paged:project\/lib\/a\.txt\r$/m);
 
     const plain = await said(

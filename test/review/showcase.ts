@@ -80,19 +80,32 @@ export function makeShowcase(place: Workplace) {
   write(".vscode/tasks.json", '{ "tasks": [] }\n');
   chmodSync(join(at, "deploy.sh"), 0o755);
   place.shell(`rm ${join(at, "src/old-tax.ts")}`);
+  place.drydock([
+    "plan",
+    "exec",
+    "lower-tax",
+    "--",
+    "sh",
+    "-c",
+    `echo later > ${join(place.path, "todo.txt")}`,
+  ]);
   place.done("plan", "checkpoint", "lower-tax", "--label", "before the rounding");
   const select = {
     plan: async (page: Page) => {
       await page.getByRole("treeitem", { name: /prices\.ts/ }).click();
       await page.locator(".diff .t-function").first().waitFor();
     },
+    comment: async (page: Page) => await ask(page, "c"),
     rows: async (page: Page) => {
+      await withoutDialog(page);
       await page.getByRole("treeitem", { name: /shop\.db\/items/ }).click();
       await page.getByRole("cell", { name: "rooibos" }).waitFor();
     },
     keys: async (page: Page) => await ask(page, "?"),
     approve: async (page: Page) => await ask(page, "A"),
     changes: async (page: Page) => await ask(page, "R"),
+    land: async (page: Page) => await ask(page, "L"),
+    close: async (page: Page) => await ask(page, "q"),
     activity: async (page: Page) => {
       await withoutDialog(page);
       await page.keyboard.press("2");
@@ -101,6 +114,10 @@ export function makeShowcase(place: Workplace) {
     checkpoints: async (page: Page) => {
       await page.keyboard.press("3");
       await page.getByRole("list", { name: "Checkpoints" }).waitFor();
+    },
+    outside: async (page: Page) => {
+      await page.keyboard.press("4");
+      await page.getByText("1 file was written outside of the plan").waitFor();
     },
     start: async (page: Page) => {
       await withoutDialog(page);

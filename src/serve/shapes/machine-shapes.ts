@@ -6,7 +6,7 @@ import { PLAN_STATES } from "../../core/plan.ts";
 const recovered = z.strictObject({
   planId: z.string(),
   planName: z.string(),
-  direction: z.enum(["commit", "undo", "restore", "update"]),
+  direction: z.enum(["commit", "undo", "restore", "update", "rollback"]),
   attention: z.array(
     z.strictObject({
       resource: z.string(),

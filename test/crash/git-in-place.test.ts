@@ -4,9 +4,12 @@ import { errorCases } from "./error-cases.ts";
 import { giveUpLanded, IN_PLACE } from "./git-scenarios.ts";
 import { apply, create, recoveryAfter, rollback, undo } from "./scenarios.ts";
 
-/** What is tried at other points with a worktree is not tried again; but everything in a long run. */
+/**
+ * Where it makes a difference that the checkout lands at its own path: git.test.ts tries the other points
+ * with a worktree. Everything in a long run.
+ */
 const OWN =
-  /^git(?:-checkout|-lock|-landing|\.(?:pack|replace|append|make-log|fetch|flush|undo|commit-tree))/;
+  /^git(?:-checkout|-landing\.(?:record|done)$|-lock\.(?:take|move|remove)|\.(?:pack|replace|append|fetch))/;
 const LANDING = /^git(?:-checkout|-lock\.(?:move|remove|release)|-landing\.done|\.(?:pack|replace|append))/;
 const skip = process.geteuid?.() === 0 ? false : "only root has a path to the sandbox";
 

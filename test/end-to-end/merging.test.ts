@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ACTORS, Stage } from "../run/stage.ts";
+import { type Actor, ANY_ACTOR, Stage } from "../run/stage.ts";
 import { assertRefused } from "./workplace.ts";
 
 const TEXT = Array.from({ length: 12 }, (_, line) => `line ${line + 1}\n`).join("");
 const changed = (line: number, word: string) => TEXT.replace(`line ${line}\n`, `${word}\n`);
 
 /** A plan whose command changed line 2 of two files, in one of which another writer then did so too. */
-function stageOf(actor: (typeof ACTORS)[number]): Stage {
+function stageOf(actor: Actor): Stage {
   const stage = new Stage(actor);
   for (const name of ["apart", "touching"]) stage.write(`project/${name}`, TEXT);
   stage.give();
@@ -20,7 +20,7 @@ function stageOf(actor: (typeof ACTORS)[number]): Stage {
   return stage;
 }
 
-for (const actor of ACTORS)
+for (const actor of ANY_ACTOR)
   describe(`plan update and plan resolve, for ${actor}`, () => {
     it("[V9] merge what a command did with what another writer did, and settle the rest", () => {
       using stage = stageOf(actor);

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { Workplace } from "../end-to-end/workplace.ts";
-import { ACTORS, Stage } from "./stage.ts";
+import { type Actor, ANY_ACTOR, Stage } from "./stage.ts";
 
 const SCRIPT =
   "echo 2 > a.txt; echo new > ~/notes/f; rm ~/notes/g; mkdir -p ~/.npm; echo 1 > ~/.npm/x; : > /tmp/drydock-y";
 
-function stageWithNotes(actor: (typeof ACTORS)[number]): Stage {
+function stageWithNotes(actor: Actor): Stage {
   const stage = new Stage(actor);
   stage.write("home/notes/f", "old\n");
   stage.write("home/notes/g", "gone\n");
@@ -17,7 +17,7 @@ function stageWithNotes(actor: (typeof ACTORS)[number]): Stage {
   return stage;
 }
 
-for (const actor of ACTORS) {
+for (const actor of ANY_ACTOR) {
   describe(`what a command writes outside of its plan, as ${actor}`, () => {
     it("is named by where it is, and keeps a run from being applied, because it would be gone", () => {
       using stage = stageWithNotes(actor);

@@ -71,7 +71,7 @@ export async function sayOfHunk(of: PlanModel, change: Change, hunk: string, wor
   });
 }
 
-export function messageOf(thrown: unknown): string {
+function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
 import { describe, it } from "node:test";
 import { AtomicCommitError } from "../../src/core/errors/errors.ts";
 import type { Resolution } from "../../src/core/values/merge.ts";
@@ -223,6 +224,8 @@ describe("an update of a plan over a SQLite database", () => {
     assert.deepEqual(await scene.plans.diff(PLAN), work);
     assert.deepEqual(await scene.apply(), ["users/1", "users/2"]);
     assert.deepEqual((await scene.update()).found, found);
+    rmSync(scene.here.database);
+    assert.deepEqual((await scene.update()).found, { merged: [], unmerged: [".", "users/2"] });
   });
 
   it("[V9] a migration is merged with rows that changed in other tables, and with their definitions", async () => {

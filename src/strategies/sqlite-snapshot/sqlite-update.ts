@@ -6,7 +6,7 @@ import {
   UnsupportedError,
   UsageError,
 } from "../../core/errors/errors.ts";
-import { displayPath } from "../../core/paths/byte-path.ts";
+import { displayPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Resolution, UpdateReport } from "../../core/values/merge.ts";
 import { brokenReferences, referringTables } from "../../database/sqlite/foreign-keys.ts";
 import { BACKWARD, escapedName } from "../../database/sqlite/landing-conflicts.ts";
@@ -21,6 +21,7 @@ import type { Patience, SqliteDatabase } from "../../database/sqlite/sqlite-data
 import { SQLITE, sqliteCode } from "../../database/sqlite/sqlite-errors.ts";
 import { landRecord } from "../../database/sqlite/sqlite-landing.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { isThere } from "../../system/data/existence.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { copyFileInTurns } from "./file-copy.ts";
 import { recordWork, sqliteDiff } from "./sqlite-diff.ts";
@@ -159,6 +160,8 @@ async function mergeNext(
   settled?: SettledConflict,
 ): Promise<MergeResult> {
   const { workspace, location, path, basePath } = sandbox;
+  if (!isThere(location))
+    return { merged: [], conflicts: [{ path: ROOT_PATH, why: "the original was deleted" }], isRefused: true };
   sandbox.removeNext();
   await copyLiveDatabase(location, workspace, NEXT.base, patience);
   const [from, to] = [NEXT.base, NEXT.own].map((name) => ({ folder: workspace, name }));

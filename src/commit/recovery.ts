@@ -165,7 +165,7 @@ export class Recovery {
   }
 }
 
-/** Which step of Drydock itself was under way in the sandboxes of a plan: the checkpoint before it says so. */
+/** Which step of Drydock itself was under way in the sandboxes of a plan, by the checkpoint before it. */
 function stepOf(checkpoints: readonly CheckpointRecord[]): "update" | "rollback" {
   const before = checkpoints.find(({ state }) => state === "returning")?.before;
   return before === "plan rollback" ? "rollback" : "update";

@@ -1244,6 +1244,13 @@ export interface components {
                 scratch?: number;
                 time?: number;
             };
+            /** @description Which line of a policy says a limit. */
+            limitsFrom: {
+                processes?: string;
+                memory?: string;
+                scratch?: string;
+                time?: string;
+            };
             /** @description Lines of a project that ask for more than the user's config allows. */
             refused: {
                 path: string;

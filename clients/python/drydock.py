@@ -111,6 +111,7 @@ class Explanation(TypedDict, total=False):
     reachable: list[dict[str, str]]
     strict: bool
     limits: dict[str, int]
+    limitsFrom: dict[str, str]
     refused: list[dict[str, str]]
 
 

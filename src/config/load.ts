@@ -1,11 +1,11 @@
 import { dirname, resolve } from "node:path";
 import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
 import { type Check, DEFAULT_CHECK_MS } from "../core/values/checks.ts";
-import type { Limits } from "../core/values/limits.ts";
 import { copyPlain } from "../core/values/plain-data.ts";
 import { parseDuration } from "./duration.ts";
 import { inlineStrategies, strategyInForce } from "./inline-strategies.ts";
 import { configJsonSchema } from "./json-schema.ts";
+import { limitsFrom } from "./limits-section.ts";
 import { policyLayers } from "./policy/policy-layer.ts";
 import { type ConfigSource, type PlaceOf, readConfig } from "./read-config.ts";
 import {
@@ -120,15 +120,6 @@ function checkFrom(check: ConfigValues["checks"][number]): Check {
   if (typeof check === "string") return { run: check, time: DEFAULT_CHECK_MS };
   const { run, name, timeout } = check;
   return { run, ...(name !== undefined && { name }), time: parseDuration(timeout) };
-}
-
-function limitsFrom({ processes, memory, scratch, time }: ConfigValues["sandbox"]["limits"]): Limits {
-  return {
-    ...(processes !== undefined && { processes }),
-    ...(memory !== undefined && { memory: parseSize(memory) }),
-    ...(scratch !== undefined && { scratch: parseSize(scratch) }),
-    ...(time !== undefined && { time: parseDuration(time) }),
-  };
 }
 
 function customStrategyFrom(

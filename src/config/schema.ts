@@ -5,6 +5,7 @@ import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import { DEFAULT_CHECK_MS } from "../core/values/checks.ts";
 import { DURATION_PATTERN, formatDuration } from "./duration.ts";
 import { INLINE_STRATEGY_PATTERN } from "./inline-strategies.ts";
+import { limitsSection, positiveDuration } from "./limits-section.ts";
 import { policySection } from "./policy/policy-section.ts";
 import { flag, freeNames, named, oneOf, section } from "./schema-parts.ts";
 import {
@@ -154,18 +155,7 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
         "How long such a transaction may be open at all, because it keeps others waiting",
       ),
     }).describe("Transactions that plans hold on database servers."),
-    limits: section({
-      processes: z
-        .int("must be a whole number")
-        .min(1, "must be at least 1")
-        .optional()
-        .meta({ description: "How many processes and threads there may be of it at once.", examples: [200] }),
-      memory: sizeLimit("How much memory it may use", "2g"),
-      scratch: sizeLimit("How much it may write outside the plan's resources", "5g"),
-      time: positiveDuration()
-        .optional()
-        .meta({ description: "How long it may run: a number and d, h, m or s.", examples: ["30m"] }),
-    }).describe(
+    limits: limitsSection(
       "What a command inside a plan may use, with everything that it starts; without a key, no limit.",
     ),
     custom_strategies: named(customStrategy(), {
@@ -206,21 +196,6 @@ function timeLimit(milliseconds: number, meaning: string) {
   return positiveDuration()
     .default(formatDuration(milliseconds))
     .describe(`${meaning}: a number and d, h, m or s.`);
-}
-
-function positiveDuration() {
-  return z
-    .string("must be a duration")
-    .regex(DURATION_PATTERN, "must be a duration")
-    .refine((text) => !/^0/.test(text), "must be at least 1s");
-}
-
-function sizeLimit(meaning: string, example: string) {
-  return z
-    .string("must be a size")
-    .regex(SIZE_PATTERN, "must be a size")
-    .optional()
-    .meta({ description: `${meaning}: a number and k, m or g.`, examples: [example] });
 }
 
 function customStrategy() {

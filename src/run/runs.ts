@@ -135,7 +135,8 @@ export class Runs {
     await using parts = new AsyncDisposableStack();
     // Made before the launcher, so that it is disposed after it: a group can only be removed when it is
     // empty.
-    const limits = parts.use(await CommandLimits.keep({ ...this.#parts.limits, ...request.limits }));
+    const usual = this.#parts.policies.limits(this.#parts.limits);
+    const limits = parts.use(await CommandLimits.keep({ ...usual, ...request.limits }));
     const launcher = parts.use(CommandLauncher.start({ stdout: request.stdout ?? "inherit", openStreams }));
     if (limits.group !== undefined) launcher.confineTo(limits.group);
     const { plans } = this.#parts.session;

@@ -226,6 +226,24 @@ for (const actor of ACTORS) {
       assert.deepEqual(reached(), ["yes", "no"]);
     });
 
+    it("[I5] [I6] holds a command to the smallest limit that the configs name, and says which line", () => {
+      using stage = new Stage(actor);
+      const agent = new Agent(stage, "run: { limits: { time: 1s, scratch: 8g } }\n");
+      stage.write(
+        "project/drydock.yaml",
+        "run: { limits: { time: 9m, scratch: 4g } }\nsandbox: { limits: { time: 8m } }\n",
+      );
+      stage.give();
+      const env = { DRYDOCK_CONFIG: "drydock.yaml" };
+      const { limits, limitsFrom } = agent.explain(["--", "true"], env);
+      assert.deepEqual(limits, { time: 1000, scratch: 4 * 2 ** 30 });
+      assert.match(limitsFrom.time, /config\.yaml:1:\d+$/);
+      assert.match(limitsFrom.scratch, /drydock\.yaml:1:\d+$/);
+      const { status, stderr } = agent.run(["--limit", "scratch=2g", "--", "sleep", "100"], env);
+      assert.notEqual(status, 0);
+      assert.match(stderr, /1s/);
+    });
+
     it("refuses to keep what is Drydock's own, what is no folder, and what is not in the home", () => {
       using stage = new Stage(actor);
       const said = (persist: string) => {

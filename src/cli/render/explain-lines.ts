@@ -31,7 +31,7 @@ export function explainLines(explained: RunExplanation, home: string | undefined
     ["Variables it does not get", variables.dropped.map(({ name, from }): Row => [displayPath(name), from])],
     ["Variables it gets", variables.set.map(({ name, from }): Row => [displayPath(name), from])],
     ["Asked for by the project, not allowed by you", paths(explained.refused)],
-    ["Limits", limitRows(limits)],
+    ["Limits", limitRows(limits, explained.limitsFrom)],
   ];
   return [
     ...parts.flatMap(([title, rows]) =>
@@ -48,12 +48,18 @@ function networkText({ network, networkFrom, reachable }: RunExplanation): strin
   return networkFrom === undefined ? what : `${what} (${networkFrom})`;
 }
 
-function limitRows({ processes, memory, scratch, time }: Limits): readonly Row[] {
+function limitRows(
+  { processes, memory, scratch, time }: Limits,
+  from: RunExplanation["limitsFrom"],
+): readonly Row[] {
+  const row = (text: string, line: string | undefined): Row => [text, ...(line === undefined ? [] : [line])];
   return [
-    ...(processes === undefined ? [] : [[`${processes} processes`] as const]),
-    ...(memory === undefined ? [] : [[`${formatSize(memory)} of memory`] as const]),
-    ...(scratch === undefined ? [] : [[`${formatSize(scratch)} written outside of the plan`] as const]),
-    ...(time === undefined ? [] : [[`${formatDuration(time)} of time`] as const]),
+    ...(processes === undefined ? [] : [row(`${processes} processes`, from.processes)]),
+    ...(memory === undefined ? [] : [row(`${formatSize(memory)} of memory`, from.memory)]),
+    ...(scratch === undefined
+      ? []
+      : [row(`${formatSize(scratch)} written outside of the plan`, from.scratch)]),
+    ...(time === undefined ? [] : [row(`${formatDuration(time)} of time`, from.time)]),
   ];
 }
 

@@ -1,9 +1,12 @@
+import { LIMIT_NAMES } from "../../core/values/limits.ts";
 import {
+  type LimitLine,
   type PolicyLayer,
   type PolicyLine,
   type RulePair,
   SOCKET_NAMES,
 } from "../../core/values/run-policy.ts";
+import { limitsFrom } from "../limits-section.ts";
 import { parseSize } from "../size.ts";
 import type { ConfigPath } from "../yaml/config-problem.ts";
 import type { PolicyValues } from "./policy-section.ts";
@@ -36,7 +39,7 @@ function policyLayer(
     const allow = linesAt(given.allow, key, "allow");
     return { deny: linesAt(given.deny, key, "deny") ?? [], ...(allow !== undefined && { allow }) };
   };
-  const { profile, read, home, cache, write, sockets, network, env } = values;
+  const { profile, read, home, cache, write, limits, sockets, network, env } = values;
   const named = (wanted: boolean) =>
     SOCKET_NAMES.filter((name) => sockets[name] === wanted).map(
       (value): PolicyLine => ({ value, from: placeOf(["run", "sockets", value]) }),
@@ -45,6 +48,12 @@ function policyLayer(
   const writeBack = linesAt(home.write_back, "home", "write_back");
   const caches = linesAt(cache.shared, "cache", "shared");
   const protect = linesAt(write.protect, "write", "protect");
+  const most = limitsFrom(limits);
+  const bounds = LIMIT_NAMES.flatMap((name): readonly LimitLine[] => {
+    const amount = most[name];
+    const from = placeOf(["run", "limits", name]);
+    return amount === undefined ? [] : [{ name, most: amount, value: String(limits[name]), from }];
+  });
   const { scope, limit } = cache;
   const reachable = linesAt(network.allow, "network", "allow");
   const mode = network.mode ?? (reachable === undefined ? undefined : "allow");
@@ -64,6 +73,7 @@ function policyLayer(
       cacheLimit: { value: limit, bytes: parseSize(limit), from: placeOf(["run", "cache", "limit"]) },
     }),
     ...(protect !== undefined && { protect }),
+    ...(bounds.length > 0 && { limits: bounds }),
     sockets: {
       allow: [...named(true), ...(linesAt(sockets.paths, "sockets", "paths") ?? [])],
       deny: named(false),

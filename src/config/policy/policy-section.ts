@@ -2,6 +2,7 @@ import * as z from "zod";
 import { messageOf } from "../../core/errors/errors.ts";
 import { CACHE_SCOPES, NETWORK_MODES, PROFILE_NAMES } from "../../core/values/run-policy.ts";
 import { parseNetworkRules } from "../../system/network/network-rule.ts";
+import { limitsSection } from "../limits-section.ts";
 import { section } from "../schema-parts.ts";
 import { SIZE_PATTERN } from "../size.ts";
 
@@ -102,6 +103,9 @@ export function policySection() {
         ["infra/**"],
       ),
     }).describe("What of the work of a plan needs a second yes."),
+    limits: limitsSection(
+      "The most that a command may use, with everything that it starts. The smallest of all configs counts.",
+    ),
     sockets: section({
       ssh_agent: socket("your ssh-agent"),
       gpg_agent: socket("your gpg-agent"),

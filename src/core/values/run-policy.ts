@@ -1,3 +1,5 @@
+import type { LimitName } from "./limits.ts";
+
 /**
  * What commands inside plans may read, keep and know: the section `run` of the user's own config and of a
  * project's. Each line knows where it stands, so that `run --explain` can name it.
@@ -42,6 +44,12 @@ export interface PolicyVariable extends PolicyLine {
   readonly name: string;
 }
 
+/** A limit of commands, in the unit of `Limits`. */
+export interface LimitLine extends PolicyLine {
+  readonly name: LimitName;
+  readonly most: number;
+}
+
 /** What one file or profile says. An absent list says nothing; an empty one says "none". */
 export interface PolicyLayer {
   /** Whose word it is. A project's can take away from what the user's allow, and add nothing. */
@@ -59,6 +67,8 @@ export interface PolicyLayer {
   readonly cacheLimit?: PolicyLine & { readonly bytes: number };
   /** What lands only with the user's word: `[RESOURCE:]PATTERN` each. */
   readonly protect?: readonly PolicyLine[];
+  /** The most that a command may use. */
+  readonly limits?: readonly LimitLine[];
   /** Sockets that commands can reach, by name or by path, and those that they can't though others say so. */
   readonly sockets: { readonly allow: readonly PolicyLine[]; readonly deny: readonly PolicyLine[] };
   readonly variables: RulePair & { readonly set: readonly PolicyVariable[] };

@@ -1,7 +1,8 @@
 import { dirname } from "node:path";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { PlanRecord } from "../../core/plan.ts";
-import type { PolicyLayer, PolicyLine } from "../../core/values/run-policy.ts";
+import type { LimitName, Limits } from "../../core/values/limits.ts";
+import type { LimitLine, PolicyLayer, PolicyLine } from "../../core/values/run-policy.ts";
 import { homeOf } from "../../sandboxes/scratch/caches.ts";
 import { realPathOf } from "../../system/data/locations.ts";
 import { shortDigest } from "../../system/data/short-digest.ts";
@@ -64,6 +65,20 @@ export class CommandPolicies {
       environment: environmentLeft(environment, policy),
       digest: shortDigest(Buffer.from(JSON.stringify([...seen, shared]))),
     };
+  }
+
+  /** The limits of every command: the smallest that any config names. */
+  limits(configured: Limits): Limits {
+    const most: { -readonly [name in LimitName]?: number } = { ...configured };
+    for (const { name, most: bound } of this.#parts.layers.flatMap(({ limits }) => limits ?? []))
+      most[name] = Math.min(bound, most[name] ?? bound);
+    return most;
+  }
+
+  /** Which line of a policy says a limit that is in force. */
+  limitLines(inForce: Limits): readonly LimitLine[] {
+    const all = this.#parts.layers.flatMap(({ limits }) => limits ?? []);
+    return all.filter(({ name, most }) => inForce[name] === most);
   }
 
   /** The same for a command that starts now: what it keeps is there from now on. */

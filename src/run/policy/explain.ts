@@ -1,5 +1,5 @@
 import { isAtOrBelow } from "../../core/paths/byte-path.ts";
-import type { Limits } from "../../core/values/limits.ts";
+import type { LimitName, Limits } from "../../core/values/limits.ts";
 import type { NetworkMode, PolicyLine, ProfileName } from "../../core/values/run-policy.ts";
 import type { ResourceRequest } from "../../plans/plan-views.ts";
 import { isThere } from "../../system/data/existence.ts";
@@ -78,6 +78,8 @@ export interface RunExplanation {
   /** Whether it can't reach daemons, and its temporary folders are private and empty. */
   readonly strict: boolean;
   readonly limits: Limits;
+  /** Which line of a policy says a limit. */
+  readonly limitsFrom: { readonly [name in LimitName]?: string };
   /** Lines of a project that ask for more than the user's own config allows. */
   readonly refused: readonly ExplainedLine[];
 }
@@ -92,6 +94,7 @@ export function explain(
   const { strict = false } = request;
   const resources = pathsOf(plan);
   const policy = policies.look(resources, request);
+  const inForce = { ...policies.limits(limits), ...request.limits };
   const scratch = strict ? [] : scratchPaths(environment, resources, policy);
   const { mode, from: networkFrom, rules } = policy.network;
   return {
@@ -113,7 +116,8 @@ export function explain(
     ...(networkFrom !== undefined && { networkFrom }),
     reachable: rules.map(({ rule, from }) => ({ destination: networkRuleText(rule), from })),
     strict,
-    limits: { ...limits, ...request.limits },
+    limits: inForce,
+    limitsFrom: Object.fromEntries(policies.limitLines(inForce).map(({ name, from }) => [name, from])),
     refused: policy.refused.map(lineOf),
   };
 }

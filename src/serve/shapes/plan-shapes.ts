@@ -320,6 +320,14 @@ export const explanationShape = z
       scratch: z.number().optional(),
       time: z.number().optional(),
     }),
+    limitsFrom: z
+      .strictObject({
+        processes: z.string().optional(),
+        memory: z.string().optional(),
+        scratch: z.string().optional(),
+        time: z.string().optional(),
+      })
+      .describe("Which line of a policy says a limit."),
     refused: explainedLines.describe("Lines of a project that ask for more than the user's config allows."),
   })
   .meta({ id: "Explanation" });

@@ -11,6 +11,7 @@ export type {
   FullCapabilities,
   Loss,
   OnePhaseCapabilities,
+  RunningOperation,
   StrategyCapabilities,
   TwoPhaseCapabilities,
 } from "./core/capabilities.ts";

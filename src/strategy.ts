@@ -3,6 +3,7 @@
 export type {
   Loss,
   OnePhaseCapabilities,
+  RunningOperation,
   StrategyCapabilities,
   TwoPhaseCapabilities,
 } from "./core/capabilities.ts";

@@ -69,6 +69,7 @@ export type {
 } from "./core/resource/resource-types.ts";
 export type { MadeWith, SandboxRecord, SandboxRef } from "./core/sandbox.ts";
 export { SANDBOX_MOVES, SANDBOX_STATES, type SandboxState } from "./core/sandbox-states.ts";
+export type { Protection } from "./core/self-running/protected-paths.ts";
 export type { SelfRunningFile } from "./core/self-running/self-running-rules.ts";
 export type {
   Attention,
@@ -126,7 +127,7 @@ export type {
   ResourceReport,
 } from "./core/values/plan-events.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
-export type { DeniedRequest, NetworkMode, ProfileName } from "./core/values/run-policy.ts";
+export type { DeniedRequest, NetworkMode, PolicyLine, ProfileName } from "./core/values/run-policy.ts";
 export type { CallOptions } from "./library/call-options.ts";
 export type {
   Cleanup,

@@ -55,10 +55,13 @@ const misnamed = Object.keys(library).filter((name) => library[name]?.prototype 
 console.log(JSON.stringify({ shared: shared.length, apart, misnamed, testing: Object.keys(testing).length, strategies: Object.keys(strategies).length }));
 `;
 
+const QUIETLY = ["--prefer-offline", "--no-audit", "--no-fund"];
+
 describe("the package", () => {
   const version: string = JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")).version;
   let sources: TemporaryFolder;
   let consumer: TemporaryFolder;
+  let tarball: string;
   let packed: readonly { readonly path: string; readonly mode: number }[];
 
   // npm pack builds, so it works on a copy: other tests use the build of the project meanwhile.
@@ -70,8 +73,8 @@ describe("the package", () => {
     const pack = run(sources.path, "npm", "pack", "--json", "--pack-destination", consumer.path);
     packed = JSON.parse(pack.slice(pack.lastIndexOf("\n[") + 1))[0].files;
     consumer.write("package.json", '{ "name": "consumer", "version": "1.0.0", "type": "module" }\n');
-    const [tarball = ""] = readdirSync(consumer.path).filter((name) => name.endsWith(".tgz"));
-    run(consumer.path, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", `./${tarball}`);
+    [tarball = ""] = readdirSync(consumer.path).filter((name) => name.endsWith(".tgz"));
+    run(consumer.path, "npm", "install", ...QUIETLY, `./${tarball}`);
   });
   after(() => {
     sources[Symbol.dispose]();
@@ -118,8 +121,11 @@ describe("the package", () => {
     }
   });
 
-  it("starts the command line when it is installed", () => {
-    const program = join(consumer.path, "node_modules/.bin/drydock");
+  it("[P13] installs globally, with its man page, and starts the command line", () => {
+    using everywhere = new TemporaryFolder();
+    run(consumer.path, "npm", "install", "--global", "--prefix", everywhere.path, ...QUIETLY, `./${tarball}`);
+    assert.match(readFileSync(join(everywhere.path, "share/man/man1/drydock.1"), "utf8"), /^\.TH /m);
+    const program = join(everywhere.path, "bin/drydock");
     assert.ok(run(consumer.path, program, "--version").includes(version));
     const plans = JSON.parse(
       run(consumer.path, program, "plan", "list", "--json", "--state-dir", join(consumer.path, "state")),

@@ -20,6 +20,17 @@ while :; do
   sleep 0.02
 done`;
 
+/** Looks for the state directory by the root and the folder of every process, and names each shell. */
+function lookOut(state: string): string {
+  return `while :; do
+    for process in /proc/[0-9]*; do
+      for link in root cwd; do ls $process/$link${state}/ 2>&- && echo out by $link; done
+      [ "$(cat $process/comm)" = sh ] && echo "shell: $(readlink $process/root || echo no root)"
+    done
+    sleep 0.05
+  done`;
+}
+
 /** A shell that waits for a job in the foreground of its terminal, as at a prompt. */
 const JOBS = `set -m
 sh -c 'echo up; until [ -e go ]; do sleep 0.01; done'
@@ -123,6 +134,24 @@ describe("Commands of a plan stand still while it is worked on", () => {
       await held.ended();
       await goesOn(command);
       stage.done(...checkpoint);
+      await end(command);
+      stage.done("plan", "cancel", plan);
+    });
+  }
+
+  for (const actor of ACTORS) {
+    it(`[X7] as ${actor}: the process that stops them leads none of them out of its view`, async () => {
+      using stage = new Stage(actor);
+      const plan = stage.done("plan", "create", "-r", `${stage.project},strategy=filesystem_copy`).trim();
+      const command = stage.start(["plan", "exec", plan, "--", "sh", "-c", lookOut(stage.state)]);
+      await command.until(() => command.stdout.includes("shell: /\n"));
+      const held = stage.start(["plan", "checkpoint", plan], { DRYDOCK_FAILPOINT: "hold.stop:1=stop" });
+      await held.stopped();
+      await command.until(() => command.stdout.includes("shell: no root\n"));
+      await goesOn(command);
+      held.signal("SIGCONT");
+      assert.equal((await held.ended()).status, 0);
+      assert.doesNotMatch(command.stdout, /out by/);
       await end(command);
       stage.done("plan", "cancel", plan);
     });

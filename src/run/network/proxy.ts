@@ -94,12 +94,13 @@ export class NetworkProxy implements Disposable {
         createConnection: () => server,
       });
       response.once("close", () => server.destroy());
+      response.on("error", () => server.destroy());
       outgoing.once("response", (reply) => {
         response.writeHead(reply.statusCode ?? 502, reply.statusMessage, passedOn(reply));
         reply.pipe(response);
-        reply.once("error", () => response.destroy());
+        reply.on("error", () => response.destroy());
       });
-      outgoing.once("error", (thrown) => answer(response, 502, `Drydock: ${host}: ${messageOf(thrown)}`));
+      outgoing.on("error", (thrown) => answer(response, 502, `Drydock: ${host}: ${messageOf(thrown)}`));
       request.pipe(outgoing);
     } catch (thrown) {
       answer(response, statusOf(thrown), messageOf(thrown));
@@ -107,10 +108,10 @@ export class NetworkProxy implements Disposable {
   }
 }
 
+/** No request of a command may end Drydock, so any other error is an answer too. */
 function statusOf(thrown: unknown): number {
   if (thrown instanceof DeniedError) return 403;
-  if (thrown instanceof UnreachableError) return 502;
-  throw thrown;
+  return thrown instanceof UnreachableError ? 502 : 500;
 }
 
 /** The headers of a message that are for its receiver. */

@@ -57,11 +57,7 @@ export class GitLandings extends RepositoryLandings {
     if (head.ref !== record.ref) throw branchSwitched(record.ref, head);
     const to = await mergeWork(this.parts, { record, now: head, work, text, fastForward, squash });
     const tracked = await this.#changesOf(record, work, head, to);
-    assertHasWord(
-      this.parts.checkout.root,
-      [...tracked, ...work.uncommitted].map(landingPath),
-      transaction,
-    );
+    assertHasWord(this.parts.checkout.root, [...tracked, ...work.uncommitted].map(landingPath), transaction);
     const { exchange, files } = await this.#bringAndFollow(transaction, landing, work, {
       tracked,
       commit: to === head.commit ? undefined : to,

@@ -8,7 +8,7 @@ import { build, type Metafile, type Plugin } from "esbuild";
  * A piece is an entry, or a module that the source imports when it needs it. Bundled as it is, each piece
  * becomes a file, and so does each set of modules that two of them share: 50 files for `drydock run`. Here:
  * - The command line is one piece, with all its commands.
- * - What other modules import later is one piece, LATER, unless it needs a heavy package.
+ * - What other modules import later is one piece, LATER, unless it needs something heavy.
  * - Every piece imports the core, which is what the first entries share with any other piece; and every piece
  *   that is loaded after these imports LATER. So few sets are left that two pieces share.
  */
@@ -35,7 +35,8 @@ export const fewFiles: Plugin = {
 const LATER = "drydock-later";
 const FIRST = ["src/cli/main.ts", "src/index.ts", "src/strategy.ts"];
 const COMMAND_LINE = /^src[/]cli[/]/;
-const HEAVY = /(?:^|[/])node_modules[/](?:zod|yaml|hono|@hono|@modelcontextprotocol)[/]/;
+const HEAVY =
+  /(?:^|[/])node_modules[/](?:zod|yaml|hono|@hono|@modelcontextprotocol)[/]|\bnode:(?:http|dns)\b/;
 
 class Pieces {
   readonly #entries: readonly string[];

@@ -85,7 +85,7 @@ async function operate(drydock: Services): Promise<unknown> {
       return await drydock.updates.update(request.plan);
     case "resolve-path":
       return await drydock.updates.resolve(request.plan, {
-        ...{ resource: "r1", path: request.path ?? "clean", how: "ours" },
+        ...{ resource: "r1", path: request.conflict ?? "clean", how: "ours" },
       });
     case "purge":
       return await drydock.cleanup.purge();

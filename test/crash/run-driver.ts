@@ -39,9 +39,11 @@ export interface DriverRequest {
   readonly approvedPart?: boolean;
   /** Of a checkpoint. */
   readonly label?: string;
-  /** For `write`: where to. For `resolve-path`: which conflict. */
+  /** For `write`: where to. */
   readonly resource?: string;
   readonly path?: string;
+  /** For `resolve-path`: which path. */
+  readonly conflict?: string;
 }
 
 export interface DriverError {

@@ -47,7 +47,7 @@ export const updateDatabase: Scenario = {
 export const resolveRow: Scenario = {
   name: "resolve of a row",
   operation: "resolve-path",
-  more: { path: OPEN },
+  more: { conflict: OPEN },
   arrange: updated,
   verify: async ({ world }) => await settledAndLanded(world),
 };

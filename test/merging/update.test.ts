@@ -365,14 +365,11 @@ describe("what an update needs", () => {
 
   it("names a strategy that can't merge", async () => {
     await using scene = await MergeScene.open("filesystem_copy", { file: BASE });
-    const location = join(scene.original, "data.db");
-    writeFileSync(location, "");
-    await scene.drydock.plans.create({
-      name: "db",
-      resources: [{ location, strategy: "snapshot", type: "sqlite-database" }],
-    });
-    await assert.rejects(scene.drydock.updates.update("db"), /can't be brought into/);
-    assert.equal((await scene.drydock.plans.show("db")).state, "open");
+    makeCheckout(scene.original);
+    const resources = [{ location: scene.original, strategy: "git_worktree" }];
+    await scene.drydock.plans.create({ name: "git", resources });
+    await assert.rejects(scene.drydock.updates.update("git"), /can't be brought into/);
+    assert.equal((await scene.drydock.plans.show("git")).state, "open");
   });
 });
 

@@ -21,6 +21,7 @@ import { ifMounted, isDeadFuse, isMountPoint, UNMOUNT_LIMIT_MS, unmount } from "
  */
 const PROGRAM = "fuse-overlayfs";
 const MOUNT_LIMIT_MS = 10_000;
+const COPIES_LAST_MS = 1000;
 const LOOK_AGAIN_MS = 5;
 
 /** Mounts an overlay on a folder. */
@@ -73,7 +74,7 @@ export async function unmountFuse(
 ): Promise<"done" | "busy"> {
   return await ifMounted(target, async (parent, name) => {
     const servers = serversOf(target);
-    if ((await answers(parent, name, limitMs)) && isSeenElsewhere(parent, name)) return "busy";
+    if ((await answers(parent, name, limitMs)) && (await staysSeenElsewhere(parent, name))) return "busy";
     const outcome = isRoot()
       ? await unmount(point, target, { limitMs })
       : await unmountAsUser(point, parent, name, limitMs);
@@ -91,6 +92,16 @@ async function answers(parent: Folder, name: string, limitMs: number): Promise<b
   if (stat === undefined) return true;
   const why = await run(stat, ["-f", `/proc/self/fd/3/${name}`], [parent.fd], limitMs);
   return why === undefined || !why.includes("took longer than");
+}
+
+/** A namespace that any process makes has a copy of every mount, mostly only for a moment. */
+async function staysSeenElsewhere(parent: Folder, name: string): Promise<boolean> {
+  const latest = milliseconds() + COPIES_LAST_MS;
+  while (isSeenElsewhere(parent, name)) {
+    if (milliseconds() > latest) return true;
+    await delay(LOOK_AGAIN_MS);
+  }
+  return false;
 }
 
 /** Whether the file system is mounted in another namespace too: there it would live on, with its process. */

@@ -1,6 +1,5 @@
 import { dirname, join } from "node:path";
 import { StateError } from "../../../core/errors/errors.ts";
-import { serveReview } from "../../../serve/review/review.ts";
 import type { ReviewVerdict } from "../../../serve/review/review-end.ts";
 import type { Services } from "../../../services.ts";
 import { isThere } from "../../../system/data/existence.ts";
@@ -113,6 +112,7 @@ export async function serveInBackground(
   const ended = new AbortController();
   let shown: Disposable | undefined;
   held.defer(() => shown?.[Symbol.dispose]());
+  const { serveReview } = await import("../../../serve/review/review.ts");
   return await serveReview({
     ...{ services, version: await version(), ...(plan !== undefined && { plan }) },
     signal: AbortSignal.any([signal, ended.signal]),

@@ -215,7 +215,7 @@ export type {
   UpdatedPath,
   UpdateResult,
 } from "./plans/updates/update-views.ts";
-export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/capture.ts";
+export type { CaptureRequest, CaptureResult } from "./run/capture.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type {
   ExplainedDestination,
@@ -232,6 +232,7 @@ export type { KnownPlace } from "./sandboxes/remains/known-places.ts";
 export type { OutsideFile } from "./sandboxes/scratch/outside-files.ts";
 export type { OutsidePlace, OutsideSummary } from "./sandboxes/scratch/outside-places.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";
+export type { CapturedOutput } from "./system/terminal/kept-ends.ts";
 export type { WindowSize } from "./system/terminal/program-streams.ts";
 export type { CheckRequest } from "./testing/check.ts";
 export type { ConformanceGroup } from "./testing/conformance-case.ts";

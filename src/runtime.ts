@@ -295,8 +295,8 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { saveBefore } = loadedLate(planCheckpoints, ["saveBefore"]);
     const notice = (notice: Notice) => options.onNotice?.(notice);
     const parts = { session, sandboxes, uses, folders, cwd, environment };
-    const { limits } = settings.sandbox;
-    return new Runs({ ...parts, saveBefore, limits, policies: await policies(), notice });
+    const { limits, keepOutput } = settings.sandbox;
+    return new Runs({ ...parts, saveBefore, limits, keepOutput, policies: await policies(), notice });
   };
   const checks: PlanChecks = {
     configured: settings.checks,

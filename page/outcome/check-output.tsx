@@ -20,12 +20,13 @@ export function CheckOutput({ check }: { readonly check: CheckResult }): Compone
   );
 }
 
-/** What a command wrote, line by line. */
-function Output({ text }: { readonly text: string }): ComponentChildren {
+/** What a command wrote, line by line. A terminal ends lines by CRLF. */
+export function Output({ text }: { readonly text: string }): ComponentChildren {
   if (text === "") return <p class="empty-output">It wrote nothing.</p>;
   return (
-    <section class="output" tabIndex={0} aria-label="Output">
-      {text.split("\n").map((line, at) => (
+    // biome-ignore lint/a11y/useSemanticElements: no form; and no landmark either, for a page can have many.
+    <section class="output" role="group" tabIndex={0} aria-label="Output">
+      {text.split(/\r?\n/).map((line, at) => (
         <code class="output-line" key={at}>
           <Shown text={line} />
         </code>

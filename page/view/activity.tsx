@@ -5,7 +5,7 @@ import { logOf } from "../api/server.ts";
 import type { LogEntry } from "../api/types.ts";
 import type { PlanModel } from "../model/plan-model.ts";
 import { attempt } from "../model/review.ts";
-import { CheckOutput } from "../outcome/check-output.tsx";
+import { CheckOutput, Output } from "../outcome/check-output.tsx";
 import { ago } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
 
@@ -46,10 +46,10 @@ interface DetailsProps {
 
 function Details({ entry: { event, actor, details }, isCheck }: DetailsProps): ComponentChildren {
   if (event === "checked") return <CheckOutput check={details as unknown as CheckResult} />;
-  const { command, exitCode, ...others } = details as { readonly [name: string]: unknown };
+  const { command, exitCode, output, ...others } = details as { readonly [name: string]: unknown };
   const rest = Object.entries(others).filter(([name]) => !OMITTED.has(name));
   return (
-    <span class="details">
+    <div class="details">
       {typeof command === "string" && (
         <code>
           <Shown text={command} />
@@ -58,7 +58,7 @@ function Details({ entry: { event, actor, details }, isCheck }: DetailsProps): C
       {typeof exitCode === "number" && (
         <span class={exitCode === 0 ? "" : "failed"}>exit code {exitCode}</span>
       )}
-      {event === "executed" && !isCheck && <span>its output is not kept</span>}
+      {event === "executed" && !isCheck && output === undefined && <span>its output went to its caller</span>}
       {rest.map(([name, value]) => (
         <span key={name}>
           {name} <Shown text={typeof value === "string" ? value : JSON.stringify(value)} />
@@ -67,6 +67,19 @@ function Details({ entry: { event, actor, details }, isCheck }: DetailsProps): C
       <span class="actor">
         <Shown text={actor} />
       </span>
-    </span>
+      {typeof output === "string" && <FoldedOutput text={output} />}
+    </div>
+  );
+}
+
+/** What a command wrote. A plan may have hundreds of commands, so the lines are made when they are wanted. */
+function FoldedOutput({ text }: { readonly text: string }): ComponentChildren {
+  const [isOpen, setOpen] = useState(false);
+  if (text === "") return <Output text={text} />;
+  return (
+    <details class="folded-output" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Output</summary>
+      {isOpen && <Output text={text} />}
+    </details>
   );
 }

@@ -80,6 +80,7 @@ resource_types:
         allowSetid: true,
         allowDevices: true,
         allowSelfRunning: ["app:.envrc", "**/.vscode"],
+        keepOutput: true,
         checkpoint: { autoCreateOn: [], keep: 3 },
         undo: { keepMilliseconds: 43_200_000 },
         merge: { keepBytes: 2 ** 20 },

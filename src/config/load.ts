@@ -85,6 +85,7 @@ function sandboxFrom(config: ConfigValues, folder: string, placeOf: PlaceOf): Sa
     allowSetid: values.allow_setid,
     allowDevices: values.allow_devices,
     allowSelfRunning: values.allow_self_running,
+    keepOutput: values.keep_output,
     checkpoint: { autoCreateOn: values.checkpoint.auto_create_on, keep: values.checkpoint.keep },
     undo: { keepMilliseconds: parseDuration(values.undo.keep) },
     merge: { keepBytes: parseSize(values.merge.keep) },

@@ -87,6 +87,10 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
       .describe(
         "What may land without a question though tools run it by themselves (git hooks, editor tasks): [RESOURCE:]PATTERN each, with * and **.",
       ),
+    keep_output: flag(
+      defaults.keepOutput,
+      "Keep up to 16 KiB of what each command writes in the history of its plan, if that is captured or goes to a terminal?",
+    ),
     checkpoint: section({
       auto_create_on: z
         .array(z.enum(CHECKPOINT_OCCASIONS), "must be a list")

@@ -45,6 +45,8 @@ export interface SandboxSettings extends LandingPolicy {
   readonly cleanup: CleanupPolicy;
   /** `[RESOURCE:]PATTERN` each: files that may land although tools run them by themselves. */
   readonly allowSelfRunning: readonly string[];
+  /** Whether the history of a plan keeps what its commands write. */
+  readonly keepOutput: boolean;
   readonly checkpoint: {
     readonly autoCreateOn: readonly CheckpointOccasion[];
     /** How many checkpoints of a plan are kept; the oldest go first. */
@@ -131,6 +133,7 @@ export const DEFAULT_SETTINGS: Settings = {
     allowSetid: false,
     allowDevices: false,
     allowSelfRunning: [],
+    keepOutput: true,
     checkpoint: { autoCreateOn: ["exec"], keep: 20 },
     undo: { keepMilliseconds: 7 * 86_400_000 },
     merge: DEFAULT_MERGE_POLICY,

@@ -48,14 +48,17 @@ async function runCheck(
   check: Check,
   digest: string,
 ): Promise<void> {
-  const { stdout, exitCode, durationMs, signal, limit } = await capture(runs, plan.id, {
+  const request = {
     // One pipe for both outputs keeps their order.
     command: ["sh", "-c", `exec 2>&1; ${check.run}`],
     limits: { time: check.time },
     signal: session.operations.signal,
     checkpoint: false,
     maxOutputBytes: MOST_OUTPUT,
-  });
+  };
+  // Its own entry in the log has the output.
+  const ended = await capture(runs, plan.id, request, { output: false });
+  const { stdout, exitCode, durationMs, signal, limit } = ended;
   const result: CheckResult = {
     check: nameOf(check),
     command: check.run,

@@ -68,6 +68,8 @@ export interface RunsParts {
   readonly saveBefore: (plan: PlanRecord, command: string) => Promise<void>;
   /** Default limits of every command. */
   readonly limits: Limits;
+  /** Whether the history keeps what commands write. */
+  readonly keepOutput: boolean;
   readonly policies: CommandPolicies;
   readonly notice: (notice: Notice) => void;
 }
@@ -160,7 +162,7 @@ export class Runs {
   }
 
   async #ended({ plan, use, running, entered, caches, upAt, ...command }: Inside): Promise<ExecResult> {
-    const { session, notice } = this.#parts;
+    const { session, notice, keepOutput } = this.#parts;
     const { request, limits, abort, network, startedAt, rest } = command;
     await using _ = rest;
     const exitCode = await running.ended;
@@ -184,7 +186,11 @@ export class Runs {
       ...(limit !== undefined && { limit }),
       ...(denied.length > 0 && { denied }),
     };
-    const details = { exec: use.id, command: commandText(request.command), durationMs, ...facts };
+    const output = keepOutput ? running.output() : undefined;
+    const details = {
+      ...{ exec: use.id, command: commandText(request.command), durationMs, ...facts },
+      ...(output !== undefined && { output }),
+    };
     await session.history.note(plan.id, "executed", details);
     return { planId: plan.id, durationMs, ...facts, scratch };
   }

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { KeptEnds, MOST_LOGGED } from "../system/terminal/kept-ends.ts";
 import { PipedStreams, TerminalStreams, type WindowSize } from "../system/terminal/program-streams.ts";
 import type { ExecRequest, ExecResult, StartedCommand } from "./exec.ts";
 import type { Runs } from "./runs.ts";
@@ -26,15 +27,22 @@ export interface SpawnedCommand extends AsyncDisposable {
   wait(): Promise<ExecResult>;
 }
 
+/** Whether the history keeps what a command writes. Default: yes. */
+export interface Logged {
+  readonly output: boolean;
+}
+
 /** Starts a command with streams for this program. */
 export async function spawn(
   runs: Runs,
   plan: string | undefined,
   { terminal, ...request }: SpawnRequest,
+  { output: isLogged }: Logged = { output: true },
 ): Promise<SpawnedCommand> {
   const opened: (PipedStreams | TerminalStreams)[] = [];
   const started = await runs.start(plan, request, () => {
-    const streams = terminal === undefined ? new PipedStreams() : new TerminalStreams(terminal);
+    const kept = isLogged ? new KeptEnds(MOST_LOGGED) : undefined;
+    const streams = terminal === undefined ? new PipedStreams(kept) : new TerminalStreams(terminal, kept);
     opened.push(streams);
     return streams;
   });

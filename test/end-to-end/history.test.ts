@@ -57,6 +57,23 @@ describe("the log of a plan", () => {
     assert.match(shown, /executed +sh -c "echo new > README\.md; exit 7".*, exit code 7\n/);
   });
 
+  it("keeps what captured commands write, unless the settings say otherwise", () => {
+    using place = new Workplace();
+    place.folder("app", {});
+    place.done("plan", "create", "-r", "app", "--name", "p");
+    const echo = (word: string) => place.done("plan", "exec", "p", "--json", "--", "echo", word);
+    echo("told");
+    place.write("drydock.yaml", "sandbox: { keep_output: false }\n");
+    place.done("trust", "drydock.yaml");
+    echo("untold");
+    const entries: Entry[] = place.answer("plan", "log", "p").entries;
+    const executed = entries.filter(({ event }) => event === "executed");
+    assert.deepEqual(
+      executed.map(({ details }) => details["output"]),
+      ["told\n", undefined],
+    );
+  });
+
   it("[L4] has what was cancelled, rolled back, refused, and settled after a crash", () => {
     using place = new Workplace();
     place.folder("app", { "README.md": "hello\n" });

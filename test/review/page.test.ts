@@ -262,21 +262,22 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     assert.deepEqual(reviewed.complaints, []);
   });
 
-  it("shows what a check wrote in the activity of the plan, and says of commands that this is not kept", async () => {
+  it("shows what checks and commands wrote in the activity of the plan, as text, and says where it did not see it", async () => {
     using place = new Workplace();
     writeFileSync(join(planOver(place, { "a.txt": "one\n" }), "a.txt"), "two\n");
     place.done("plan", "exec", "work", "--", "true");
+    place.done("plan", "exec", "work", "--json", "--", "echo", "<b>from the command</b>");
     place.drydock(["plan", "apply", "work", "--check", "echo hello-output; false"]);
     await using reviewed = await Reviewed.start(browser, place, ["work"]);
     const page = await reviewed.open();
     await page.getByRole("treeitem", { name: /a\.txt/ }).waitFor();
     await page.keyboard.press("2");
-    await page.getByRole("region", { name: "Output" }).getByText("hello-output", { exact: true }).waitFor();
-    await page
-      .getByRole("listitem")
-      .filter({ hasText: "executed" })
-      .getByText("its output is not kept")
-      .waitFor();
+    await page.getByRole("group", { name: "Output" }).getByText("hello-output", { exact: true }).waitFor();
+    const commands = page.getByRole("listitem").filter({ hasText: "executed" });
+    await commands.getByText("its output went to its caller").waitFor();
+    await commands.getByText("Output", { exact: true }).press("Enter");
+    await commands.getByText("<b>from the command</b>", { exact: true }).waitFor();
+    assert.deepEqual(await violations(page), []);
     assert.deepEqual(reviewed.complaints, []);
   });
 });

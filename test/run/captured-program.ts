@@ -32,7 +32,15 @@ async function capturedIn(plan: Plan) {
     aborted,
     spawned: await spawnedIn(plan),
     atTerminal: await atTerminal(plan),
+    unread: await unreadUntilItsEnd(plan),
+    logged: await loggedIn(plan),
   };
+}
+
+/** What the history keeps of the output of each command. */
+async function loggedIn(plan: Plan) {
+  const { entries } = await plan.log();
+  return entries.flatMap((entry) => (entry.event === "executed" ? [entry.details.output] : []));
 }
 
 async function spawnedIn(plan: Plan) {
@@ -59,6 +67,15 @@ async function atTerminal(plan: Plan) {
     command.stdin.end("typed\n");
   }
   return { shown, exitCode: (await command.wait()).exitCode };
+}
+
+/** More than a stream takes in by itself, so that the rest is still in the pipe when the command ends. */
+async function unreadUntilItsEnd(plan: Plan) {
+  const script = "head -c 120000 /dev/zero | tr '\\0' x; echo end";
+  const command = await plan.spawn({ command: ["sh", "-c", script] });
+  const { exitCode } = await command.wait();
+  const bytes = Buffer.concat(await command.stdout.toArray());
+  return { exitCode, length: bytes.length, end: bytes.toString("latin1", bytes.length - 5) };
 }
 
 await using drydock = await openDrydock();

@@ -30,7 +30,8 @@ for (const actor of ACTORS) {
         results.map(({ strategy }: { strategy: string }) => strategy),
         strategies,
       );
-      for (const { strategy, exact, bytes, much, late, aborted, spawned, atTerminal } of results) {
+      for (const result of results) {
+        const { strategy, exact, bytes, much, late, aborted, spawned, atTerminal } = result;
         const { exitCode, stdout, stderr, truncated, durationMs } = exact;
         assert.deepEqual(
           { exitCode, truncated },
@@ -54,6 +55,8 @@ for (const actor of ACTORS) {
           /30 100\r\n[\s\S]*31 101\r\n[\s\S]*typed\r\n[\s\S]*\/dev\/pts\/0\r\n$/,
         );
         assert.equal(atTerminal.exitCode, 0);
+        assert.deepEqual(result.unread, { exitCode: 0, length: 120004, end: "xend\n" });
+        assertLogged(result);
       }
     });
 
@@ -70,6 +73,30 @@ for (const actor of ACTORS) {
       assert.equal(stage.drydock(["plan", "cancel", id]).status, 0);
     });
   });
+}
+
+interface Captured {
+  readonly exact: { readonly stdout: string; readonly stderr: string };
+  readonly atTerminal: { readonly shown: string };
+  readonly logged: readonly string[];
+}
+
+/** The history has both outputs of each command, within bounds. */
+function assertLogged({ logged, exact, atTerminal }: Captured): void {
+  const [first = "", bytes, much = "", late, aborted, spawned, shown, unread = "", ...others] = logged;
+  assert.deepEqual(others, []);
+  // Two pipes don't tell which of their lines came first.
+  const lines = (text: string) => text.split("\n").toSorted();
+  assert.deepEqual(lines(first), lines(exact.stdout + exact.stderr));
+  assert.deepEqual([bytes, late, aborted, spawned], ["a\udcffé", "", "", "got line\n"]);
+  assert.equal(shown, atTerminal.shown);
+  for (const [text, ends] of [
+    [much, /^(?:é\n)+é?\n\[… 28\d{4} bytes left out …\]\n\n?(?:é\n)+$/],
+    [unread, /^x+\n\[… 10\d{4} bytes left out …\]\nx+end\n$/],
+  ] as const) {
+    assert.match(text, ends);
+    assert.ok(Buffer.byteLength(text) < 17 * 1024);
+  }
 }
 
 for (const actor of ANY_ACTOR) {
@@ -100,6 +127,15 @@ for (const actor of ANY_ACTOR) {
       const much = run("", "--max-output", "1k", "--", "seq", "100000");
       assert.equal(much.truncated.stdout, true);
       assert.match(much.stdout, /^1\n2\n[\s\S]*\n\[… \d+ bytes left out …\]\n[\s\S]*\n100000\n$/);
+      assert.doesNotMatch(stage.done("plan", "log", id), /left out/);
+      stage.done("plan", "exec", id, "--", "echo", "straight to its caller");
+      const { entries } = stage.answer("plan", "log", id);
+      const executed = entries.filter(({ event }: { event: string }) => event === "executed");
+      const outputs = executed.map(({ details }: { details: { output?: string } }) => details.output);
+      assert.match(outputs[0], /^(?:in\n\udcff|\udcffin\n)$/);
+      assert.equal(outputs[1], "");
+      assert.match(outputs[2], /^1\n2\n[\s\S]*\n\[… \d+ bytes left out …\]\n[\s\S]*\n100000\n$/);
+      assert.deepEqual(outputs.slice(3), [undefined]);
     });
   });
 }

@@ -243,6 +243,10 @@ for (const actor of ACTORS) {
       assert.match(discarded, /Discarded\.\r\ncode 0/);
       assert.deepEqual(stage.tree("project"), { "a.txt": "one\n" });
       assert.match(await answered("\n"), /Kept as plan/);
+      const [{ id }] = stage.answer("plan", "list").plans;
+      const { entries } = stage.answer("plan", "log", id);
+      const executed = entries.find(({ event }: { event: string }) => event === "executed");
+      assert.equal(executed.details.output, "33 77\r\n");
       assert.match(await answered("\u0003"), /Kept as plan/);
       assert.match(await answered("apply\n"), /Applied plan/);
       assert.equal(stage.read("project/b.txt"), "1\n");

@@ -43,6 +43,11 @@ export type EventDetails = {
     readonly aborted?: true;
     readonly limit?: LimitName;
     readonly denied?: readonly DeniedRequest[];
+    /**
+     * Both of its outputs as they came, of long ones the beginning and the end. Absent: they went straight to
+     * the caller's files or pipes, the settings say so, or the command is a check, whose own event has them.
+     */
+    readonly output?: string;
   };
   /** One call changed a sandbox. `operation` is write, make folder, remove, rename (`to`) or sql. */
   changed: {

@@ -14,6 +14,6 @@ const SEALED = "sealed";
 
 /** Records that a diff with this digest was shown, unless it is the last one recorded. */
 export async function noteSealed({ store, history }: Session, planId: string, digest: string): Promise<void> {
-  const last = (await store.history(planId)).findLast(({ event }) => event === SEALED);
-  if (last?.details["digest"] !== digest) await history.note(planId, SEALED, { digest });
+  const last = await store.lastEntry(planId, [SEALED]);
+  if (last?.entry.details["digest"] !== digest) await history.note(planId, SEALED, { digest });
 }

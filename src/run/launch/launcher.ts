@@ -56,6 +56,8 @@ export interface RunningCommandProcess {
   readonly weaker: readonly string[];
   /** The exit code. Resolves when all output is written and the terminal has its old settings. */
   readonly ended: Promise<number>;
+  /** After its end: what the history keeps of its output. Undefined: the output did not come through us. */
+  output(): string | undefined;
   /** The next socket of its own network that the launcher passed: launch-spec.ts. To be called at once. */
   takeSocket(): number;
   kill(): void;
@@ -253,6 +255,7 @@ function connected(
     first: process.first,
     weaker,
     ended: end(),
+    output: () => streams.kept?.output().text,
     takeSocket: () => process.take(),
     kill: () => process.kill(),
     signal: (name) => process.signal(name),

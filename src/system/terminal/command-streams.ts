@@ -1,4 +1,5 @@
 import type { TerminalShape } from "../launch/own-terminal.ts";
+import type { KeptEnds } from "./kept-ends.ts";
 
 /**
  * The terminal of a command: none; one that has the keyboard; or one that gets the keyboard when the command
@@ -16,6 +17,8 @@ export interface CommandStreams {
   readonly terminal: TerminalUse;
   /** The path of the file that is opened again as its standard input. */
   readonly inputFile: string | undefined;
+  /** What the command writes, if both of its outputs come through us. It is whole after `finish`. */
+  readonly kept: KeptEnds | undefined;
   /** Call this when the command has its ends. */
   start(): void;
   /** Call this instead of `finish` if no command ever got them. */

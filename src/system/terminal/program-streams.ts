@@ -3,11 +3,16 @@ import type { Readable, Writable } from "node:stream";
 import type { ReadStream } from "node:tty";
 import { failedWith } from "../calls/errno.ts";
 import type { CommandStreams, OuterTerminal } from "./command-streams.ts";
+import type { KeptEnds } from "./kept-ends.ts";
+import { KeptPipe } from "./kept-pipe.ts";
 import { newPipe, newSocket } from "./stream-pump.ts";
 import { resizeTerminal, windowSize } from "./user-terminal.ts";
 
 /** The end of input, as it is typed at a terminal. */
 const END_OF_INPUT = "\x04";
+
+/** How long the end of a terminal is waited for that some other process may hold open. */
+const MOST_END_MS = 1000;
 
 /** The rows and columns of a terminal. */
 export interface WindowSize {
@@ -35,13 +40,19 @@ export class PipedStreams implements CommandStreams, ProgramEnds {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
+  readonly kept: KeptEnds | undefined;
+  readonly #outputs: readonly KeptPipe[];
 
-  constructor() {
+  /** `kept` gets what the command writes, beside the program. */
+  constructor(kept?: KeptEnds) {
     const [input, output, errors] = [newPipe(), newPipe(), newPipe()];
     this.descriptors = [input[0], output[1], errors[1]];
     this.stdin = newSocket(input[1], "writable");
-    this.stdout = newSocket(output[0], "readable");
-    this.stderr = newSocket(errors[0], "readable");
+    this.kept = kept;
+    const [stdout, stderr] = [new KeptPipe(output[0], kept), new KeptPipe(errors[0], kept)];
+    this.#outputs = [stdout, stderr];
+    this.stdout = stdout.stream;
+    this.stderr = stderr.stream;
     this.stdin.on("error", unlessClosed);
   }
 
@@ -60,6 +71,7 @@ export class PipedStreams implements CommandStreams, ProgramEnds {
   /** The command has ended; what it wrote is still there to be read. */
   async finish(): Promise<void> {
     this.stdin.destroy();
+    for (const output of this.#outputs) output.finish();
   }
 }
 
@@ -73,14 +85,17 @@ export class TerminalStreams implements CommandStreams, ProgramEnds {
   readonly stdout: Readable;
   /** Empty: at a terminal both outputs are one. */
   readonly stderr: Readable;
+  readonly kept: KeptEnds | undefined;
   #size: WindowSize;
   #outer: ReadStream | undefined;
   #outerFd = -1;
   readonly #connected = Promise.withResolvers<ReadStream | undefined>();
 
-  constructor(size: WindowSize) {
+  /** `kept` gets what the command writes, beside the program. */
+  constructor(size: WindowSize, kept?: KeptEnds) {
     const { Readable, Writable } = process.getBuiltinModule("node:stream");
     this.#size = size;
+    this.kept = kept;
     const nothing = openSync("/dev/null", constants.O_RDWR);
     this.descriptors = [nothing, nothing, nothing];
     this.stdout = new Readable({ read: () => void this.#outer?.resume() });
@@ -118,8 +133,10 @@ export class TerminalStreams implements CommandStreams, ProgramEnds {
   #connect(fd: number) {
     const { ReadStream } = process.getBuiltinModule("node:tty");
     const outer = new ReadStream(fd);
+    let isEnding = false;
     outer.on("data", (bytes: Buffer) => {
-      if (!this.stdout.push(bytes)) outer.pause();
+      this.kept?.add(bytes);
+      if (!this.stdout.push(bytes) && !isEnding) outer.pause();
     });
     // A terminal ends with an error: no process has its other side open any more.
     outer.once("error", (thrown) => {
@@ -127,6 +144,8 @@ export class TerminalStreams implements CommandStreams, ProgramEnds {
       else this.stdout.destroy(thrown);
     });
     this.stdout.once("close", () => outer.destroy());
+    const closed = Promise.withResolvers<void>();
+    for (const event of ["error", "close"]) outer.once(event, () => closed.resolve());
     this.#outer = outer;
     this.#outerFd = fd;
     this.#connected.resolve(outer);
@@ -134,7 +153,15 @@ export class TerminalStreams implements CommandStreams, ProgramEnds {
       takeKeyboard: () => undefined,
       // There is no shell that could continue it later.
       stop: () => Promise.resolve(),
-      end: () => Promise.resolve(),
+      // The command writes no more, so what its terminal still holds is little: it can all be taken now.
+      end: async () => {
+        isEnding = true;
+        outer.resume();
+        const timer = setTimeout(closed.resolve, MOST_END_MS);
+        await closed.promise;
+        clearTimeout(timer);
+        isEnding = false;
+      },
     };
   }
 

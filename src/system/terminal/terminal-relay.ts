@@ -1,11 +1,19 @@
 import type { ReadStream } from "node:tty";
 import { failedWith } from "../calls/errno.ts";
 import type { TerminalLink } from "./command-streams.ts";
+import type { KeptEnds } from "./kept-ends.ts";
 import { StandardStream } from "./standard-stream.ts";
 import { resizeTerminal, type UserTerminal } from "./user-terminal.ts";
 
 /** How often a background process checks whether it is in the foreground again: no signal says so. */
 const LOOK_AGAIN_MS = 300;
+
+/** What becomes of the output of a command's terminal. */
+interface RelayedOutput {
+  /** The stream of ours that shows it. Default: the terminal itself. */
+  readonly screen: number | undefined;
+  readonly kept: KeptEnds | undefined;
+}
 
 /**
  * Connects the user's terminal with the command's own. Keys are passed on unchanged, so the command's
@@ -26,20 +34,20 @@ export class TerminalRelay implements TerminalLink {
     if (this.#keyboard !== undefined && this.#terminal.isOurs()) this.#terminal.makeRaw();
   };
 
-  /** `screen`: the stream of ours that shows the command's output; default: the terminal itself. */
-  constructor(terminal: UserTerminal, commandFd: number, screen = terminal.fd) {
+  constructor(terminal: UserTerminal, commandFd: number, { screen = terminal.fd, kept }: RelayedOutput) {
     const { ReadStream } = process.getBuiltinModule("node:tty");
     this.#terminal = terminal;
     this.#commandFd = commandFd;
     this.#command = new ReadStream(commandFd);
-    this.#ended = this.#show(new StandardStream(screen));
+    this.#ended = this.#show(new StandardStream(screen), kept);
     process.on("SIGWINCH", this.#resize);
     process.on("SIGCONT", this.#continue);
   }
 
-  #show(output: StandardStream): Promise<void> {
+  #show(output: StandardStream, kept: KeptEnds | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#command.on("data", (bytes: Buffer) => {
+        kept?.add(bytes);
         try {
           output.write(bytes);
         } catch (thrown) {

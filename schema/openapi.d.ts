@@ -1237,6 +1237,12 @@ export interface components {
                 destination: string;
                 from: string;
             }[];
+            /** @description Ports of this machine that would lead to its own. */
+            published: {
+                address: string;
+                inside: number;
+                from: string;
+            }[];
             strict: boolean;
             limits: {
                 processes?: number;

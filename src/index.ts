@@ -220,6 +220,7 @@ export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type {
   ExplainedDestination,
   ExplainedLine,
+  ExplainedPort,
   ExplainedVariable,
   ExplainRequest,
   ExplainRunRequest,

@@ -109,6 +109,7 @@ class Explanation(TypedDict, total=False):
     network: Literal["open", "none", "allow"]
     networkFrom: str
     reachable: list[dict[str, str]]
+    published: list[dict[str, JSON]]
     strict: bool
     limits: dict[str, int]
     limitsFrom: dict[str, str]

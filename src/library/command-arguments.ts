@@ -51,6 +51,7 @@ const network: Reader<NonNullable<ExecRequest["network"]>> = (value, at) => {
 /** What decides about what a command is allowed. */
 const allowedFields = {
   network: optional(network),
+  publish: optional(list(path)),
   strict: optional(truth),
   limits: optional(
     fields<Limits>({

@@ -26,6 +26,12 @@ export interface ExecRequest {
    * groups, as in `run.network.allow`. Default, and with `true`: what the policy says.
    */
   readonly network?: boolean | NetworkWish;
+  /**
+   * Ports of this machine that lead to servers of the command, `[HOST:]PORT[:INSIDE]` each: HOST is
+   * 127.0.0.1 unless said, PORT 0 any that is free, INSIDE that of the server. Only for a command with a
+   * network of its own.
+   */
+  readonly publish?: readonly string[];
   /** Only the resources and a private temporary folder are writable, and sockets of daemons are hidden. */
   readonly strict?: boolean;
   /**

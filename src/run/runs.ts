@@ -211,6 +211,7 @@ export class Runs {
     const entered: Entered[] = [];
     const network = new CommandNetwork(policy.network);
     try {
+      await network.publish(policy.ports);
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, {
         ...{ launcher, limits, network, use, entered, others, policy },
@@ -218,6 +219,8 @@ export class Runs {
       const upAt = milliseconds();
       await killIfItFails(running, async () => {
         await network.connect(running);
+        for (const port of network.published)
+          this.#parts.notice({ kind: "published", planId: plan.id, ...port });
         limits.watch(() => scratchUse(folders, plan.id), running);
         if (running.weaker.length > 0) this.#note("weaker", plan, SHARED_PROCESSES);
         request.onStart?.({ signal: (name) => running.signal(name) });

@@ -8,6 +8,7 @@ import { PROFILE_NAMES, type ProfileName } from "../../core/values/run-policy.ts
 import type { ExecRequest } from "../../run/exec.ts";
 import type { NetworkWish } from "../../run/policy/network-policy.ts";
 import { parseNetworkRules } from "../../system/network/network-rule.ts";
+import { parsePublishedPort } from "../../system/network/published-port.ts";
 import type { CommandContext } from "../command-context.ts";
 import { unescapePath } from "./escaped-path.ts";
 import { addLimitOption } from "./limit-option.ts";
@@ -18,6 +19,7 @@ export interface CommandOptions {
   readonly env?: readonly string[];
   readonly timeout?: number;
   readonly network?: NetworkWish | false;
+  readonly publish?: readonly string[];
   readonly strict?: boolean;
   readonly unconfined?: boolean;
   readonly limit?: Limits;
@@ -41,6 +43,11 @@ export function addCommandOptions(command: Command, directory: string): Command 
       parseNetwork,
     )
     .option("--no-network", "the same as --network none")
+    .option(
+      "--publish <[host:]port[:inside]>",
+      "a port here that leads to a server of the command, if it has a network of its own, repeatable",
+      parsePublish,
+    )
     .option("--strict", "only the resources are writable, and daemons can't be reached")
     .option("--unconfined", "run it without walls where this machine has none to offer")
     .addOption(
@@ -57,14 +64,17 @@ export function addCommandOptions(command: Command, directory: string): Command 
 
 /** The part of a request that these options make. */
 export type RequestOptions = Required<
-  Pick<ExecRequest, "network" | "strict" | "unconfined" | "limits" | "profiles" | "stdout" | "environment">
+  Pick<
+    ExecRequest,
+    "network" | "publish" | "strict" | "unconfined" | "limits" | "profiles" | "stdout" | "environment"
+  >
 >;
 
 /** What these options say about a command. */
 export function commandRequest(context: CommandContext, options: CommandOptions): RequestOptions {
-  const { network, strict = false, unconfined = false, limit = {}, timeout } = options;
+  const { network, publish = [], strict = false, unconfined = false, limit = {}, timeout } = options;
   return {
-    ...{ network: network ?? true, strict, unconfined },
+    ...{ network: network ?? true, publish, strict, unconfined },
     limits: timeout === undefined ? limit : { ...limit, time: timeout },
     profiles: options.profile?.filter((name) => name !== "none") ?? "automatic",
     stdout: context.options.json ? "stderr" : "inherit",
@@ -82,6 +92,11 @@ function parseNetwork(text: string): NetworkWish {
   const allow = said[1]?.split(",") ?? [];
   for (const line of allow) parseNetworkRules(line);
   return { allow };
+}
+
+function parsePublish(text: string, before: readonly string[] = []): readonly string[] {
+  parsePublishedPort(text);
+  return [...before, text];
 }
 
 function parseProfile(

@@ -28,6 +28,10 @@ export function explainLines(explained: RunExplanation, home: string | undefined
       "Can reach on the network",
       explained.reachable.map(({ destination, from }): Row => [destination, from]),
     ],
+    [
+      "Can be reached from this machine",
+      explained.published.map(({ address, inside, from }): Row => [`${address}, its port ${inside}`, from]),
+    ],
     ["Variables it does not get", variables.dropped.map(({ name, from }): Row => [displayPath(name), from])],
     ["Variables it gets", variables.set.map(({ name, from }): Row => [displayPath(name), from])],
     ["Asked for by the project, not allowed by you", paths(explained.refused)],

@@ -20,8 +20,8 @@ export function policyLayers(
   owner: PolicyLayer["owner"],
   placeOf: (path: ConfigPath) => string,
 ): readonly PolicyLayer[] {
-  const { profile, ...sections } = values;
-  const said = [profile, ...Object.values(sections).flatMap((section) => Object.values(section))];
+  const { profile, ports, ...sections } = values;
+  const said = [profile, ports, ...Object.values(sections).flatMap((section) => Object.values(section))];
   return said.every((value) => value === undefined) ? [] : [policyLayer(values, owner, placeOf)];
 }
 
@@ -55,6 +55,7 @@ function policyLayer(
     return amount === undefined ? [] : [{ name, most: amount, value: String(limits[name]), from }];
   });
   const { scope, limit } = cache;
+  const ports = linesAt(values.ports, "ports");
   const reachable = linesAt(network.allow, "network", "allow");
   const mode = network.mode ?? (reachable === undefined ? undefined : "allow");
   const set = Object.entries(env.set ?? {}).map(([name, value]) => ({
@@ -74,6 +75,7 @@ function policyLayer(
     }),
     ...(protect !== undefined && { protect }),
     ...(bounds.length > 0 && { limits: bounds }),
+    ...(ports !== undefined && { ports }),
     sockets: {
       allow: [...named(true), ...(linesAt(sockets.paths, "sockets", "paths") ?? [])],
       deny: named(false),

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { messageOf } from "../../core/errors/errors.ts";
 import { CACHE_SCOPES, NETWORK_MODES, PROFILE_NAMES } from "../../core/values/run-policy.ts";
 import { parseNetworkRules } from "../../system/network/network-rule.ts";
+import { parsePublishedPort } from "../../system/network/published-port.ts";
 import { limitsSection } from "../limits-section.ts";
 import { section } from "../schema-parts.ts";
 import { SIZE_PATTERN } from "../size.ts";
@@ -29,6 +30,14 @@ const variable = z
 const destination = z.string("must be text").superRefine((text, context) => {
   try {
     parseNetworkRules(text);
+  } catch (thrown) {
+    context.addIssue({ code: "custom", message: messageOf(thrown).replace(/^'.*?' |\.$/g, "") });
+  }
+});
+
+const port = z.string("must be text: write it in quotes").superRefine((text, context) => {
+  try {
+    parsePublishedPort(text);
   } catch (thrown) {
     context.addIssue({ code: "custom", message: messageOf(thrown).replace(/^'.*?' |\.$/g, "") });
   }
@@ -135,6 +144,11 @@ export function policySection() {
         message: "counts only with the mode allow",
       })
       .describe("The network of commands."),
+    ports: lines(
+      port,
+      "Ports of this machine that lead to servers of commands with a network of their own ([HOST:]PORT[:INSIDE], 0 for any port that is free).",
+      ["0:3000"],
+    ),
     env: section({
       allow: lines(variable, "The variables that commands get, with * for any letters; default: all.", [
         "*",

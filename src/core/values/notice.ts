@@ -11,6 +11,7 @@ import type { LimitName } from "./limits.ts";
  *   plan.
  * - `cache`: a cache that plans share was over its limit and is removed, or caches can't be shared.
  * - `denied`: a command asked for servers that it was not allowed to reach.
+ * - `published`: a port of this machine leads to one of a command.
  * - `limit`: a command met a limit, and was ended or could not start more processes.
  */
 export type Notice =
@@ -24,6 +25,15 @@ export type Notice =
       readonly kind: "recovered" | "pending" | "weaker" | "refused" | "kept" | "cache" | "denied";
       readonly message: string;
       readonly planId: string;
+    }
+  | {
+      readonly kind: "published";
+      readonly message: string;
+      readonly planId: string;
+      readonly host: string;
+      readonly port: number;
+      /** The port of the command's own network. */
+      readonly inside: number;
     }
   | { readonly kind: "limit"; readonly message: string; readonly planId: string; readonly limit: LimitName };
 

@@ -73,6 +73,8 @@ export interface PolicyLayer {
   readonly sockets: { readonly allow: readonly PolicyLine[]; readonly deny: readonly PolicyLine[] };
   readonly variables: RulePair & { readonly set: readonly PolicyVariable[] };
   readonly network?: NetworkLines;
+  /** Ports of this machine that lead to commands with a network of their own: `[HOST:]PORT[:INSIDE]` each. */
+  readonly ports?: readonly PolicyLine[];
   /** What a profile's program must reach. It counts only if the user allows no more than some names. */
   readonly needs?: readonly PolicyLine[];
 }

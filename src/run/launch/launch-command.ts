@@ -5,7 +5,7 @@ import { closeFile } from "../../system/calls/handles.ts";
 import { become, limitOpenFiles } from "../../system/launch/become.ts";
 import { makePoint, replaceLink } from "../../system/launch/entries.ts";
 import { HidingLayers } from "../../system/launch/hiding-layer.ts";
-import { listenAt, makeOwnNetwork } from "../../system/launch/own-network.ts";
+import { listenAt, makeOwnNetwork, newSocket } from "../../system/launch/own-network.ts";
 import { openOwnTerminal, ownSession } from "../../system/launch/own-terminal.ts";
 import {
   type Capability,
@@ -184,8 +184,9 @@ function mountLayers(root: ViewRoot, at: string, { source, kind, ...paths }: Vie
 }
 
 /** Passes the sockets of the command's network that Drydock works with. */
-function passDoors({ proxyPort }: OwnNetwork): void {
+function passDoors({ proxyPort, sockets = [] }: OwnNetwork): void {
   if (proxyPort !== undefined) pass(listenAt(proxyPort));
+  for (const version of sockets) pass(newSocket(version));
 }
 
 function pass(fd: number): void {

@@ -46,6 +46,8 @@ export interface ViewSpec extends BecomingSpec {
 export interface OwnNetwork {
   /** The port of the loopback at which a proxy of Drydock's listens. */
   readonly proxyPort?: number;
+  /** The sockets that Drydock gets, to connect to servers in there: of which version of IP each. */
+  readonly sockets?: readonly (4 | 6)[];
 }
 
 /** A command on the machine as it is, where there are no namespaces: run/walls/walled-command.ts. */
@@ -121,7 +123,7 @@ export const DESCRIPTORS = {
   errors: 4,
   /**
    * A socket that passes descriptors to Drydock, in this order: the file at standard input, the terminal, the
-   * socket at which the proxy listens. Each only if there is one.
+   * socket at which the proxy listens, sockets to connect with. Each only if there is one.
    */
   passing: 5,
 } as const;

@@ -1,15 +1,30 @@
 import { UnsupportedError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { DeniedRequest } from "../../core/values/run-policy.ts";
+import { isThere } from "../../system/data/existence.ts";
+import { type PublishedPort, publishedAddress } from "../../system/network/published-port.ts";
 import type { OwnNetwork } from "../launch/launch-spec.ts";
 import type { RunningCommandProcess } from "../launch/launcher.ts";
 import type { NetworkInForce } from "../policy/network-policy.ts";
+import type { PortLine } from "../policy/ports.ts";
 
 import { DeniedRequests } from "./denied-requests.ts";
+import type { PublishedPorts } from "./published-ports.ts";
 
 /** The port of the command's own loopback at which the proxy listens. */
 const PROXY_PORT = 3128;
 const PROXY = `http://127.0.0.1:${PROXY_PORT}`;
+/**
+ * How many connections can lead inside at once, by each of these addresses. All wait in one socket until the
+ * command is up.
+ */
+const MOST_INSIDE = 64;
+const INSIDE = [
+  { version: 4, host: "127.0.0.1" },
+  { version: 6, host: "::1" },
+] as const;
+/** Missing on a machine without IPv6. */
+const SIX = "/proc/net/if_inet6";
 const NOT_PROXIED = "localhost,127.0.0.1,::1";
 /** How programs find the proxy. Node 24 looks at the others only if the last one is set. */
 const VARIABLES: { readonly [name: string]: string } = {
@@ -22,6 +37,18 @@ function both(value: string) {
   return (name: string) => [name, name.toLowerCase()].map((each) => [each, value] as const);
 }
 
+function waysIn(): readonly (typeof INSIDE)[number][] {
+  return INSIDE.filter(({ version }) => version === 4 || isThere(SIX));
+}
+
+function socketsIn(): readonly (4 | 6)[] {
+  return waysIn().flatMap(({ version }) => Array.from({ length: MOST_INSIDE }, () => version));
+}
+
+function taken(running: RunningCommandProcess, count: number): readonly number[] {
+  return Array.from({ length: count }, () => running.takeSocket());
+}
+
 /**
  * The network of one command: that of the machine, or one of its own, from which a proxy leads to what the
  * policy allows. The proxy runs in this process, so it ends with it, and the command too.
@@ -30,6 +57,7 @@ export class CommandNetwork implements Disposable {
   readonly #policy: NetworkInForce;
   readonly #denied = new DeniedRequests();
   readonly #open = new DisposableStack();
+  #published: PublishedPorts | undefined;
 
   constructor(policy: NetworkInForce) {
     this.#policy = policy;
@@ -39,7 +67,10 @@ export class CommandNetwork implements Disposable {
   get own(): OwnNetwork | undefined {
     const { mode } = this.#policy;
     if (mode === "open") return undefined;
-    return mode === "none" ? {} : { proxyPort: PROXY_PORT };
+    return {
+      ...(mode === "allow" && { proxyPort: PROXY_PORT }),
+      ...(this.#published !== undefined && { sockets: socketsIn() }),
+    };
   }
 
   /** Variables that lead programs to the proxy. */
@@ -49,6 +80,8 @@ export class CommandNetwork implements Disposable {
 
   /** Whether a command without namespaces may use sockets of the network. */
   get isOpenInWalls(): boolean {
+    if (this.#published !== undefined)
+      throw new UnsupportedError("No port can be published here: that takes a network namespace.");
     if (this.#policy.mode === "allow")
       throw new UnsupportedError(
         "The network can't be limited to some names here: that takes a network namespace.",
@@ -57,10 +90,31 @@ export class CommandNetwork implements Disposable {
     return this.#policy.mode === "open";
   }
 
-  /** Opens the way out for a command that has just started. */
+  /** Listens at ports of this machine for a command that is about to start. */
+  async publish(ports: readonly PortLine[]): Promise<void> {
+    if (ports.length === 0) return;
+    const { PublishedPorts } = await import("./published-ports.ts");
+    this.#published = this.#open.use(new PublishedPorts());
+    for (const port of ports) await this.#published.listen(port);
+  }
+
+  /** What is published, with a sentence about it. */
+  get published(): readonly (PublishedPort & { readonly message: string })[] {
+    return (this.#published?.list ?? []).map((port) => ({
+      ...port,
+      message: `${publishedAddress(port)} leads to port ${port.inside} of the command.`,
+    }));
+  }
+
+  /** Opens the ways out and in for a command that has just started. */
   async connect(running: RunningCommandProcess): Promise<void> {
-    if (this.own?.proxyPort === undefined) return;
-    const listener = running.takeSocket();
+    const listener = this.own?.proxyPort === undefined ? undefined : running.takeSocket();
+    if (this.#published !== undefined) {
+      const ways = waysIn().map(({ host }) => ({ host, sockets: taken(running, MOST_INSIDE) }));
+      const { InnerSockets } = await import("./inner-sockets.ts");
+      this.#published.lead(ways.map(({ host, sockets }) => new InnerSockets(host, sockets)));
+    }
+    if (listener === undefined) return;
     const { NetworkGate } = await import("./gate.ts");
     const { NetworkProxy } = await import("./proxy.ts");
     const rules = this.#policy.rules.map(({ rule }) => rule);

@@ -29,7 +29,7 @@ export interface PoliciesParts {
   readonly userConfig: string | undefined;
 }
 
-type ProfiledCommand = Partial<Pick<ExecRequest, "command" | "profiles" | "strict" | "network">>;
+type ProfiledCommand = Partial<Pick<ExecRequest, "command" | "profiles" | "strict" | "network" | "publish">>;
 
 /** The policies of commands in plans. */
 export class CommandPolicies {
@@ -42,7 +42,7 @@ export class CommandPolicies {
   /** The policy for a command over these resources. */
   look(
     resources: readonly string[],
-    { command = [], profiles, strict, network }: ProfiledCommand,
+    { command = [], profiles, strict, network, publish }: ProfiledCommand,
   ): CommandPolicy {
     const { layers, environment, stateDir, userConfig } = this.#parts;
     const config = userConfig === undefined ? [] : [dirname(userConfig)];
@@ -50,7 +50,7 @@ export class CommandPolicies {
     const automatic = profiles === "automatic" ? profileOf(command[0]) : undefined;
     const all = policyInForce({
       ...{ layers, environment, resources, own },
-      network: wishOf(network),
+      ...{ network: wishOf(network), publish },
       ...(profiles !== undefined && profiles !== "automatic" && { profiles }),
       ...(automatic !== undefined && { automatic }),
     });

@@ -6,6 +6,7 @@ import { isThere } from "../../system/data/existence.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 import { networkRuleText } from "../../system/network/network-rule.ts";
+import { publishedAddress } from "../../system/network/published-port.ts";
 import { type ExecRequest, type Located, pathsOf } from "../exec.ts";
 import { hasMountsBelow } from "../view/host-mounts.ts";
 import { scratchLayers } from "../view/scratch.ts";
@@ -14,7 +15,7 @@ import type { PathLine } from "./path-rules.ts";
 
 /** A command that is not run: what would it be allowed? */
 export type ExplainRequest = Partial<
-  Pick<ExecRequest, "command" | "profiles" | "strict" | "network" | "limits">
+  Pick<ExecRequest, "command" | "profiles" | "strict" | "network" | "publish" | "limits">
 >;
 
 /** The same for a command of a plan that is not made yet. */
@@ -38,6 +39,13 @@ export interface ExplainedVariable {
 /** What it can reach on the network, and what says so. */
 export interface ExplainedDestination {
   readonly destination: string;
+  readonly from: string;
+}
+
+/** A place of this machine, with port 0 if any will do; where inside it leads; and what says so. */
+export interface ExplainedPort {
+  readonly address: string;
+  readonly inside: number;
   readonly from: string;
 }
 
@@ -75,6 +83,8 @@ export interface RunExplanation {
   readonly networkFrom?: string;
   /** With the network `allow`: all that it can reach. */
   readonly reachable: readonly ExplainedDestination[];
+  /** Ports of this machine that would lead to its own. */
+  readonly published: readonly ExplainedPort[];
   /** Whether it can't reach daemons, and its temporary folders are private and empty. */
   readonly strict: boolean;
   readonly limits: Limits;
@@ -115,6 +125,9 @@ export function explain(
     network: mode,
     ...(networkFrom !== undefined && { networkFrom }),
     reachable: rules.map(({ rule, from }) => ({ destination: networkRuleText(rule), from })),
+    published: policy.ports.map(({ inside, from, ...port }) => ({
+      ...{ address: publishedAddress(port), inside, from },
+    })),
     strict,
     limits: inForce,
     limitsFrom: Object.fromEntries(policies.limitLines(inForce).map(({ name, from }) => [name, from])),

@@ -14,6 +14,7 @@ import { failpoint } from "../../system/failpoints.ts";
 import { type CachesInForce, cachesInForce } from "./cache-rules.ts";
 import { type NetworkInForce, type NetworkWish, networkInForce } from "./network-policy.ts";
 import { expanded, type PathLine, readablePaths } from "./path-rules.ts";
+import { type PortLine, portsInForce } from "./ports.ts";
 import { profileLayer } from "./profiles.ts";
 import { socketPaths, socketVariables } from "./sockets.ts";
 import { deniedBy } from "./variable-rules.ts";
@@ -49,6 +50,8 @@ export interface PolicyInForce {
   readonly dropped: readonly PolicyLine[];
   readonly set: readonly PolicyVariable[];
   readonly network: NetworkInForce;
+  /** Ports of this machine that lead to the command. */
+  readonly ports: readonly PortLine[];
   /** Lines of a project that ask for more than the user's own config allows. They do not count. */
   readonly refused: readonly PolicyLine[];
 }
@@ -61,6 +64,8 @@ export interface PolicyRequest {
   readonly automatic?: ProfileName;
   /** What the user says about the network of this command. */
   readonly network?: NetworkWish | undefined;
+  /** Ports that the user publishes for this command. */
+  readonly publish?: readonly string[] | undefined;
   readonly environment: Environment;
   /** Paths that belong to the plan, where it has the say. */
   readonly resources: readonly string[];
@@ -92,6 +97,7 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
     resources: request.resources,
   });
   const network = networkInForce(user, project, request.network);
+  const ports = keptLines("ports", user, project);
   return {
     profiles: [...new Set([...profiles, ...project.flatMap((layer) => layer.profiles ?? [])])],
     ...readablePaths(
@@ -109,7 +115,11 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
     ).filter(({ value }) => !socketVariables(sockets.allowed).includes(value)),
     set: [...project, ...user].flatMap(({ variables }) => variables.set),
     network,
-    refused: [...persist.refused, ...back.refused, ...refused, ...sockets.refused, ...network.refused],
+    ports: portsInForce(network, ports.kept, request.publish),
+    refused: [
+      ...[...persist.refused, ...back.refused, ...refused, ...sockets.refused],
+      ...[...network.refused, ...ports.refused],
+    ],
   };
 }
 
@@ -128,7 +138,7 @@ function mergedRules(rules: readonly RulePair[]): RulePair {
 }
 
 /** A project's list takes away from the user's; what it adds is refused. */
-function keptLines(key: KeptKey, user: readonly PolicyLayer[], project: readonly PolicyLayer[]) {
+function keptLines(key: KeptKey | "ports", user: readonly PolicyLayer[], project: readonly PolicyLayer[]) {
   const allowed = user.flatMap((layer) => layer[key] ?? []);
   const lists = project.flatMap(({ [key]: list }) => (list === undefined ? [] : [list]));
   const isIn = (line: PolicyLine, lines: readonly PolicyLine[]) =>

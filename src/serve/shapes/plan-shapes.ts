@@ -313,6 +313,9 @@ export const explanationShape = z
     reachable: z
       .array(z.strictObject({ destination: z.string(), from: z.string() }))
       .describe("With the network allow: all that it can reach."),
+    published: z
+      .array(z.strictObject({ address: z.string(), inside: z.number(), from: z.string() }))
+      .describe("Ports of this machine that would lead to its own."),
     strict: z.boolean(),
     limits: z.strictObject({
       processes: z.number().optional(),

@@ -3,6 +3,7 @@ import { launchCalls } from "./calls.ts";
 
 const CLONE_NEWNET = 0x4000_0000;
 const AF_INET = 2;
+const AF_INET6 = 10;
 const SOCK_STREAM = 1;
 const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0o2000000;
@@ -26,13 +27,14 @@ export function makeOwnNetwork(): void {
 }
 
 /** A socket of this network. Whichever process has it, it stays in this network. */
-function newSocket(): number {
-  return check(launchCalls.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket", LABEL);
+export function newSocket(version: 4 | 6): number {
+  const family = version === 4 ? AF_INET : AF_INET6;
+  return check(launchCalls.socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket", LABEL);
 }
 
 /** A socket that listens at a port of the loopback; 0 is any. */
 export function listenAt(port: number): number {
-  const socket = newSocket();
+  const socket = newSocket(4);
   // struct sockaddr_in: the family, then port and address with their most significant byte first.
   const address = Buffer.alloc(16);
   address.writeUInt16LE(AF_INET, 0);

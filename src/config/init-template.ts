@@ -31,8 +31,9 @@ function entry(key: string, schema: JsonSchema, indent: string): readonly string
   if (schema.properties !== undefined) return [`${indent}${key}:`, ...linesOf(schema, `${indent}  `)];
   const example = schema.examples?.[0];
   if (example === undefined) return [`${indent}${key}: ${yamlOnOneLine(schema.default)}`];
-  // In a section of its own the example is one line, which can be made a setting without counting spaces.
-  if (indent.length > 2) return [`${indent}# ${key}: ${yamlOnOneLine(example)}`];
+  // In a section the example is one line, if it can be: then it is made a setting without counting spaces.
+  if (indent.length > 2 || (indent !== "" && Array.isArray(example)))
+    return [`${indent}# ${key}: ${yamlOnOneLine(example)}`];
   return yamlLines({ [key]: example }).map((line) => `${indent}# ${line}`);
 }
 

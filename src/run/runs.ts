@@ -33,7 +33,7 @@ import {
 import { commandSpec } from "./launch/command-spec.ts";
 import { CommandLauncher, killIfItFails, type RunningCommandProcess } from "./launch/launcher.ts";
 import { CommandAbort } from "./limits/command-abort.ts";
-import { CommandLimits } from "./limits/command-limits.ts";
+import { CommandLimits, metBeforeEnd } from "./limits/command-limits.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
 import { CommandNetwork } from "./network/command-network.ts";
 import { type CommandPolicies, type CommandPolicy, refusedSentence } from "./policy/command-policies.ts";
@@ -390,12 +390,4 @@ export class Runs {
       await strategy.keepBases(ref);
     }
   }
-}
-
-/** Waits for both, even if one fails: the command has ended in any case. */
-async function metBeforeEnd(limits: CommandLimits, end: () => Promise<OutsideSummary>) {
-  const [met, ended] = await Promise.allSettled([limits.met(), end()]);
-  if (met.status === "rejected") throw met.reason;
-  if (ended.status === "rejected") throw ended.reason;
-  return { limit: met.value, scratch: ended.value };
 }

@@ -191,3 +191,11 @@ function assertLimits(limits: Limits): void {
       });
   }
 }
+
+/** Waits for both, even if one fails: the command has ended in any case. */
+export async function metBeforeEnd<Scratch>(limits: CommandLimits, end: () => Promise<Scratch>) {
+  const [met, ended] = await Promise.allSettled([limits.met(), end()]);
+  if (met.status === "rejected") throw met.reason;
+  if (ended.status === "rejected") throw ended.reason;
+  return { limit: met.value, scratch: ended.value };
+}

@@ -8,9 +8,11 @@ import { build, type Metafile, type Plugin } from "esbuild";
  * A piece is an entry, or a module that the source imports when it needs it. Bundled as it is, each piece
  * becomes a file, and so does each set of modules that two of them share: 50 files for `drydock run`. Here:
  * - The command line is one piece, with all its commands.
- * - What other modules import later is one piece, LATER, unless it needs something heavy.
- * - Every piece imports the core, which is what the first entries share with any other piece; and every piece
- *   that is loaded after these imports LATER. So few sets are left that two pieces share.
+ * - What other modules import later is one of two pieces, unless it needs something heavy: LATER, which is
+ *   what `drydock run` on a folder imports, and RARELY, which is all the rest.
+ * - Every piece imports the core, which is what the first entries share with any other piece, and what
+ *   `drydock plan list` needs. Every piece that is loaded after these imports LATER. So few sets are left
+ *   that two pieces share.
  */
 export const fewFiles: Plugin = {
   name: "few-files",
@@ -23,8 +25,10 @@ export const fewFiles: Plugin = {
     );
     const pieces = new Pieces(metafile, entries);
     onResolve({ filter: /^[.][/]src[/]/ }, ({ path }) => ({ path: join(root, path) }));
-    onResolve({ filter: new RegExp(`^${LATER}$`) }, () => ({ path: LATER, namespace: LATER }));
-    onLoad({ filter: /.*/, namespace: LATER }, () => ({ contents: pieces.later(), resolveDir: root }));
+    for (const group of GROUPS) {
+      onResolve({ filter: new RegExp(`^${group}$`) }, () => ({ path: group, namespace: group }));
+      onLoad({ filter: /.*/, namespace: group }, () => ({ contents: pieces.group(group), resolveDir: root }));
+    }
     onLoad({ filter: /[/]src[/].*[.]ts$/ }, ({ path }) => ({
       contents: pieces.sourceOf(relative(root, path), readFileSync(path, "utf8")),
       loader: "ts",
@@ -33,6 +37,19 @@ export const fewFiles: Plugin = {
 };
 
 const LATER = "drydock-later";
+const RARELY = "drydock-rarely";
+const GROUPS = [LATER, RARELY] as const;
+/** What the core has besides what the first entries share. */
+const IN_CORE = ["src/plans/describe-plan.ts"];
+/** What LATER consists of, with all that these import. */
+const IN_LATER: readonly RegExp[] = [
+  /^src[/]engine[/]show[/]/,
+  /^src[/]plans[/](?:plan-creation|resources[/].*|review[/]plan-inspection)[.]ts$/,
+  /^src[/]run[/](?:runs|run-once|launch[/]launcher|policy[/]command-policies)[.]ts$/,
+  /^src[/]strategies[/](?:btrfs-snapshot|copy-on-write|filesystem-copy|none)[/]/,
+  /^src[/]strategies[/]overlay[/](?:overlay|ways|probe[/].*)[.]ts$/,
+];
+type Group = (typeof GROUPS)[number];
 const FIRST = ["src/cli/main.ts", "src/index.ts", "src/strategy.ts"];
 const COMMAND_LINE = /^src[/]cli[/]/;
 const HEAVY =
@@ -50,7 +67,8 @@ class Pieces {
     this.#reached = new Map(pieces.map((piece) => [piece, reachedFrom(metafile, piece)]));
     this.#core = Object.keys(metafile.inputs).filter((file) => {
       const from = pieces.filter((piece) => this.#reached.get(piece)?.has(file));
-      return isSource(file) && from.length > 1 && from.some((piece) => FIRST.includes(piece));
+      const isShared = from.length > 1 && from.some((piece) => FIRST.includes(piece));
+      return isSource(file) && (isShared || from.some((piece) => IN_CORE.includes(piece)));
     });
   }
 
@@ -61,35 +79,34 @@ class Pieces {
       const target = join(dirname(file), name);
       if (this.#core.includes(target) || COMMAND_LINE.test(target))
         return `Promise.resolve(together${together.push(target) - 1})`;
-      const at = this.#inLater().indexOf(target);
-      return at < 0 || COMMAND_LINE.test(file)
-        ? whole
-        : `import("${LATER}").then((later) => later.piece${at})`;
+      const group = COMMAND_LINE.test(file) ? undefined : this.#groupOf(target);
+      if (group === undefined) return whole;
+      return `import("${group}").then((later) => later.piece${this.#piecesIn(group).indexOf(target)})`;
     });
     const own = together.map((target, at) => `import * as together${at} from "./${target}";`);
     return [source, ...own, ...this.#broughtAlong(file)].join("\n");
   }
 
-  /** The text of LATER. */
-  later(): string {
-    const exported = this.#inLater().map((file, at) => `export * as piece${at} from "./${file}";`);
-    return [...exported, ...this.#broughtAlong(LATER)].join("\n");
+  /** The text of a group of pieces. */
+  group(group: Group): string {
+    const exported = this.#piecesIn(group).map((file, at) => `export * as piece${at} from "./${file}";`);
+    return [...exported, ...this.#broughtAlong(group)].join("\n");
   }
 
-  #inLater(): readonly string[] {
-    return [...this.#reached.keys()].filter(
-      (piece) =>
-        isSource(piece) &&
-        !this.#entries.includes(piece) &&
-        !this.#core.includes(piece) &&
-        !COMMAND_LINE.test(piece) &&
-        !this.#isHeavy(piece),
-    );
+  #piecesIn(group: Group): readonly string[] {
+    return [...this.#reached.keys()].filter((piece) => this.#groupOf(piece) === group);
+  }
+
+  #groupOf(piece: string): Group | undefined {
+    if (!this.#reached.has(piece) || !isSource(piece) || this.#entries.includes(piece)) return undefined;
+    if (this.#core.includes(piece) || COMMAND_LINE.test(piece) || this.#isHeavy(piece)) return undefined;
+    return IN_LATER.some((pattern) => pattern.test(piece)) ? LATER : RARELY;
   }
 
   /** What a piece imports besides its own. */
   #broughtAlong(piece: string): readonly string[] {
-    if (piece !== LATER && !this.#entries.includes(piece) && !this.#isHeavy(piece)) return [];
+    const isGroup = GROUPS.some((group) => group === piece);
+    if (!isGroup && !this.#entries.includes(piece) && !this.#isHeavy(piece)) return [];
     const later = piece === LATER || FIRST.includes(piece) ? [] : [LATER];
     return [...this.#core.map((file) => `./${file}`), ...later].map((name) => `import "${name}";`);
   }

@@ -43,7 +43,7 @@ export const englishOnly: Plugin = {
  * They take 1 to 5 ms to load, and most commands never call them: each of their functions and classes loads
  * them when it is called.
  */
-const LOADED_WHEN_CALLED = ["node:crypto", "node:net", "node:readline"];
+const LOADED_WHEN_CALLED = ["node:crypto", "node:net", "node:readline", "node:stream/promises"];
 
 /**
  * commander and ulid import these for what they do only sometimes, as a whole and never by name, and they

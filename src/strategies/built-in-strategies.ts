@@ -42,6 +42,15 @@ const BUILT_IN_STRATEGIES: {
   },
 };
 
+/**
+ * Those that most resources can't have, with the types that they are for: they are not loaded to choose the
+ * strategy of a folder.
+ */
+const ONLY_FOR: { readonly [name in BuiltInStrategyName]?: readonly string[] } = {
+  git_worktree: ["git-checkout"],
+  transaction_rollback: ["postgres-database", "mysql-database"],
+};
+
 /** Declares the built-in strategies without loading them. */
 export function declareBuiltIn(registry: SandboxStrategyRegistry, context: StrategyContext): void {
   for (const name of BUILT_IN_STRATEGY_NAMES) {
@@ -51,7 +60,8 @@ export function declareBuiltIn(registry: SandboxStrategyRegistry, context: Strat
       return { make: (own: StrategyContext) => new found(own) };
     };
     const load = async (_: unknown, type?: string) => ({ strategy: (await maker(type)).make(context) });
-    registry.declare({ name, types: Object.keys(byType), typeOf, load, maker });
+    const only = ONLY_FOR[name];
+    registry.declare({ name, types: Object.keys(byType), ...(only && { only }), typeOf, load, maker });
   }
 }
 

@@ -47,6 +47,8 @@ export interface DeclaredStrategy {
    * Default: none.
    */
   readonly types?: readonly string[];
+  /** The types of resource that it can isolate, if that is known before it is loaded. */
+  readonly only?: readonly string[];
   /** The one of `types` that a sandbox was made for, if any. */
   typeOf?(ref: SandboxRef): string | undefined;
   /** The options of new sandboxes. */

@@ -66,6 +66,27 @@ describe("A strategy with an implementation of its own for a type of resource", 
   });
 });
 
+describe("A strategy that is declared for some types only", () => {
+  it("is not loaded to choose the strategy of a resource of another type", async () => {
+    const registry = registryWithTypes();
+    const loaded: string[] = [];
+    registry.declare({
+      name: "maps",
+      only: ["atlas"],
+      load: async () => {
+        loaded.push("maps");
+        return { strategy: strategyFor(["atlas"], { name: "maps" }) };
+      },
+    });
+    const namesFor = async (type: string, lineage: readonly string[]) =>
+      (await registry.listFor(resource(type, lineage), lineage)).strategies.map(({ name }) => name);
+    assert.deepEqual(await namesFor("book", ["book"]), ["kept"]);
+    assert.deepEqual(loaded, []);
+    assert.deepEqual(await namesFor("world", ["world", "atlas"]), ["kept", "maps"]);
+    assert.deepEqual(loaded, ["maps"]);
+  });
+});
+
 describe("The guard around a strategy", () => {
   /** A registry that knows `kept` with these members. */
   const withMembers = (members: object) => {

@@ -1,5 +1,5 @@
 import { StrategyUnavailableError, UsageError } from "../core/errors/errors.ts";
-import { isOfType } from "../core/resource/resource.ts";
+import { isOfType, type Resource } from "../core/resource/resource.ts";
 import type { SandboxStrategy } from "../core/strategy.ts";
 import { nearestName } from "../core/values/nearest-name.ts";
 import type { CustomCalls } from "./custom/custom-calls.ts";
@@ -13,6 +13,11 @@ import {
   type StrategyMaker,
   type UnusableStrategy,
 } from "./registered-strategy.ts";
+
+interface StrategyList {
+  readonly strategies: readonly RegisteredStrategy[];
+  readonly unusable: readonly UnusableStrategy[];
+}
 
 /**
  * The only place where names become strategies, built-in or not. A name that is not here is unknown
@@ -97,15 +102,32 @@ export class SandboxStrategyRegistry {
   }
 
   /** All strategies, the strongest first, and the declared ones that can't be used. */
-  async listAll(): Promise<{
-    readonly strategies: readonly RegisteredStrategy[];
-    readonly unusable: readonly UnusableStrategy[];
-  }> {
+  async listAll(): Promise<StrategyList> {
+    return await this.#list([...this.#declared.keys()], async (name) =>
+      asOne(await this.implementations(name)),
+    );
+  }
+
+  /**
+   * The implementations for a resource whose type has this lineage, the strongest first. Those that are known
+   * to be for other types are neither loaded nor listed.
+   */
+  async listFor(resource: Resource, lineage: readonly string[]): Promise<StrategyList> {
+    const names = [...this.#declared.values()]
+      .filter(({ only }) => only === undefined || only.some((type) => lineage.includes(type)))
+      .map(({ name }) => name);
+    return await this.#list(names, async (name) => [await this.resolve(name, { resource })]);
+  }
+
+  async #list(
+    names: readonly string[],
+    load: (name: string) => Promise<readonly RegisteredStrategy[]>,
+  ): Promise<StrategyList> {
     const loaded: RegisteredStrategy[] = [];
     const unusable: UnusableStrategy[] = [];
-    for (const name of this.#declared.keys()) {
+    for (const name of names) {
       try {
-        loaded.push(...asOne(await this.implementations(name)));
+        loaded.push(...(await load(name)));
       } catch (error) {
         if (!(error instanceof StrategyUnavailableError)) throw error;
         unusable.push({ name, error });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { BUILT_IN_RESOURCE_TYPES } from "../../src/core/resource/resource.ts";
 import { moveSandbox } from "../../src/core/sandbox-states.ts";
 import {
   BUILT_IN_STRATEGY_NAMES,
@@ -117,6 +118,20 @@ describe("Strategies", () => {
       assert.ok(stranger.registry.has("stranger"));
     } finally {
       await stranger.close();
+    }
+  });
+
+  it("[S7] are listed for a resource exactly if they say that they can isolate its type", async () => {
+    await using workshop = new Workshop();
+    const { registry } = await workshop.open([reversible()]);
+    const { strategies } = await registry.listAll();
+    for (const type of BUILT_IN_RESOURCE_TYPES) {
+      const isFor = ({ capabilities: { resourceTypes } }: (typeof strategies)[number]) =>
+        resourceTypes === "all" || resourceTypes.includes(type);
+      const resource = { id: "r", name: "r", type, location: workshop.base, properties: {} };
+      const listed = (await registry.listFor(resource, [type])).strategies.filter(isFor);
+      const names = (some: typeof strategies) => some.map(({ name }) => name).sort();
+      assert.deepEqual(names(listed), names(strategies.filter(isFor)), type);
     }
   });
 

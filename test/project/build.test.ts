@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { ownProgram } from "../../src/system/process/own-program.ts";
-import { runProgram, TemporaryFolder } from "./project-copy.ts";
+import { projectRoot, runProgram, TemporaryFolder } from "./project-copy.ts";
 
 /** A project of tiny entries. */
 function project(): TemporaryFolder {
@@ -58,7 +58,7 @@ describe("the build", () => {
     const { status, stderr } = build(folder);
     assert.equal(status, 0, stderr);
     const dist = join(folder.path, "dist");
-    assert.match(readFileSync(join(dist, "program/cli.js"), "utf8"), /mport\("\.\/drydock-later-\w+\.js"\)/);
+    assert.match(readFileSync(join(dist, "program/cli.js"), "utf8"), /mport\("\.\/drydock-rarely-\w+\.js"\)/);
     assert.notEqual(fileOfCommand(folder), "cli.js");
     assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
     assert.equal(runProgram(process.execPath, [join(dist, "holder.js")]).stdout, "kept\n");
@@ -160,5 +160,35 @@ describe("the build", () => {
     folder.write("dist/program/cli.js", 'console.log("built");\nexports.finished = Promise.resolve({});\n');
     assert.equal(runProgram(program, []).stdout, "built\n");
     assert.equal(runProgram(program, [], { env: { DRYDOCK_FROM_SOURCE: "1" } }).stdout, "Shared\n");
+  });
+});
+
+/** Writes the names of the files that a command reads of the build beside itself. */
+const NOTE_READS = `const fs = require("node:fs");
+const { appendFileSync, readFileSync } = fs;
+fs.readFileSync = (path, ...rest) => {
+  if (/[/]dist[/]program[/]/.test(path)) appendFileSync(__dirname + "/reads", path + "\\n");
+  return readFileSync(path, ...rest);
+};
+`;
+
+describe("the program as it is built", () => {
+  it("reads for small commands only what they need", () => {
+    using folder = new TemporaryFolder();
+    const hook = folder.write("note-reads.cjs", NOTE_READS);
+    folder.write("folder/file", "content\n");
+    const reads = (...args: readonly string[]) => {
+      folder.write("reads", "");
+      const { status, stderr } = runProgram(join(projectRoot, "bin/drydock"), args, {
+        cwd: join(folder.path, "folder"),
+        env: { NODE_OPTIONS: `--require=${hook}`, DRYDOCK_STATE_DIR: join(folder.path, "state") },
+      });
+      assert.equal(status, 0, stderr);
+      const text = readFileSync(join(folder.path, "reads"), "utf8");
+      return ["cli[.]js", "drydock-later-", "drydock-rarely-"].filter((name) => new RegExp(name).test(text));
+    };
+    assert.deepEqual(reads("plan", "list"), ["cli[.]js"]);
+    assert.deepEqual(reads("run", "--discard", "--", "true"), ["cli[.]js", "drydock-later-"]);
+    assert.deepEqual(reads("doctor"), ["cli[.]js", "drydock-later-", "drydock-rarely-"]);
   });
 });

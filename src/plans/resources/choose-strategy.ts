@@ -108,9 +108,10 @@ export class StrategyChooser {
 
   async #strongest(resource: Resource): Promise<ChosenStrategy> {
     const passedOver: string[] = [];
-    const { strategies, unusable } = await this.#registry.listAll();
+    const { lineage } = this.#types.get(resource.type);
+    const { strategies, unusable } = await this.#registry.listFor(resource, lineage);
     passedOver.push(...unusable.map(({ name, error }) => `${name}: ${error.message}`));
-    for (const registered of await this.#byStrength(strategies, resource)) {
+    for (const registered of strategies) {
       if (registered.capabilities.isolation === "none") continue;
       const reason = await this.#reasonOrFailure(registered, resource);
       if (reason === undefined) {
@@ -123,20 +124,6 @@ export class StrategyChooser {
       `No strategy can isolate ${resource.name} (${resource.type})${passedOver.length === 0 ? "" : `: ${passedOver.join("; ")}`}.`,
       { code: "NO_STRATEGY", ...this.#aboutType(resource) },
     );
-  }
-
-  /** The strongest first. A strategy may be stronger for a type that has an implementation of its own. */
-  async #byStrength(
-    strategies: readonly RegisteredStrategy[],
-    resource: Resource,
-  ): Promise<readonly RegisteredStrategy[]> {
-    const ranked = await Promise.all(
-      strategies.map(async (registered) => {
-        const { capabilities } = await this.#registry.resolve(registered.name, { resource });
-        return { registered, strength: capabilities.strength };
-      }),
-    );
-    return ranked.toSorted((a, b) => b.strength - a.strength).map(({ registered }) => registered);
   }
 
   /** A custom strategy whose probe fails must not stop the choice of another. */

@@ -1179,6 +1179,11 @@ export interface components {
             resources: string[];
             /** @description What it writes here goes with the plan. */
             scratch: string[];
+            /** @description The user's home, if it sees one of the plan's own in its place. */
+            ownHome?: {
+                path: string;
+                from: string;
+            };
             /** @description What it writes here stays, at once. */
             kept: {
                 path: string;
@@ -1208,7 +1213,7 @@ export interface components {
                 path: string;
                 from: string;
             }[];
-            /** @description What it can read in these. */
+            /** @description What it can read in these, and in a home of the plan's own. */
             readable: {
                 path: string;
                 from: string;

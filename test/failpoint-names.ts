@@ -303,6 +303,7 @@ export const FAILPOINT_NAMES = [
   "run.group-remove",
   "run.group-sweep",
   "run.own",
+  "run.own-home",
   "run.persist",
   "run.private",
   "run.scratch",

@@ -98,6 +98,7 @@ class Explanation(TypedDict, total=False):
     profiles: list[str]
     resources: list[str]
     scratch: list[str]
+    ownHome: dict[str, str]
     kept: list[dict[str, str]]
     writtenBack: list[dict[str, str]]
     caches: dict[str, JSON]

@@ -37,7 +37,7 @@ checks: [npm test, { run: npm run lint, name: lint, timeout: 5m }]
 run:
   profile: claude
   read: { deny: [~/.ssh], allow: [~/.ssh/config] }
-  home: { persist: [~/.tool], write_back: [~/.file] }
+  home: { persist: [~/.tool], write_back: [~/.file], own: true }
   sockets: { docker: true, wayland: false, paths: [/run/x] }
   env: { allow: ["*"], deny: [A_*], set: { B: "1" } }
 resources:
@@ -58,6 +58,7 @@ resource_types:
             deny: [{ value: "~/.ssh", from: `${FILE}:19:18` }],
             allow: [{ value: "~/.ssh/config", from: `${FILE}:19:35` }],
           },
+          ownHome: { isOn: true, from: `${FILE}:20:54` },
           persist: [{ value: "~/.tool", from: `${FILE}:20:21` }],
           writeBack: [{ value: "~/.file", from: `${FILE}:20:44` }],
           sockets: {

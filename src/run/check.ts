@@ -45,11 +45,12 @@ export async function checkRun(
       denied: [],
       readable: [],
       persisted: [],
+      writtenBack: [],
       sockets: [],
       caches: { root: "", limit: 0, shared: [] },
     };
     // This plan is new: it has nothing to lose.
-    const tried = await tryInView(launcher, newView({ ...view, policy, onLost: () => undefined }));
+    const tried = await tryInView(launcher, await newView({ ...view, policy, onLost: () => undefined }));
     const note = tried.ok ? scratchNote(folder, realStateDir) : undefined;
     return note === undefined ? tried : { ...tried, detail: `${tried.detail}. ${note}` };
   } catch (thrown) {

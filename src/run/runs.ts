@@ -305,7 +305,7 @@ export class Runs {
     const { confinement } = attempt;
     if (confinement !== undefined)
       return await launcher.launch(
-        walledSpec(launcher, {
+        await walledSpec(launcher, {
           ...{ plan, folder, shown, confinement, policy, command: request.command },
           home: environment["HOME"],
           cwd: request.cwd ?? startFolder(plan, this.#parts.cwd),
@@ -318,7 +318,7 @@ export class Runs {
     const resources = writablePaths(plan, shown);
     const view = { folder, useId: use.id, environment, strict, shown, resources, policy };
     const onLost = (path: string) => this.#note("weaker", plan, lostSentence(path));
-    const steps = joins === undefined ? newView({ ...view, hidden, onLost }) : joinedView();
+    const steps = joins === undefined ? await newView({ ...view, hidden, onLost }) : joinedView();
     const variables = commandEnvironment(plan, policy.environment, {
       ...movedResources(plan, entered),
       ...(await variablesOf(entered)),

@@ -3,8 +3,9 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, symlinkS
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { program } from "../end-to-end/workplace.ts";
 import { removeFolder } from "../support/remove-folder.ts";
-import { ACTORS, type Actor, Stage } from "./stage.ts";
+import { ACTORS, type Actor, ANY_ACTOR, Stage } from "./stage.ts";
 import { WalledStage } from "./walled-stage.ts";
 
 const SECRET = "the-secret-of-the-user";
@@ -63,6 +64,47 @@ const WHERE: readonly (readonly [string, (actor: Actor) => Stage])[] = [
   [", also where there are no namespaces", (actor) => new WalledStage(actor)],
 ];
 
+/** A home with a secret, what a policy names in it, and a resource. */
+class OwnHome {
+  readonly stage: Stage;
+
+  constructor(stage: Stage) {
+    this.stage = stage;
+    const files = { notes: SECRET, ".tool/state": "state", ".settings": "settings", "real/x": "linked" };
+    for (const [path, text] of Object.entries({ ...files, "bin/program": "program", "work/file": "file" }))
+      stage.write(`home/${path}`, `${text}\n`);
+    symlinkSync("real", join(stage.home, ".linked"));
+    symlinkSync(join(stage.home, "notes"), join(stage.home, "work/link"));
+  }
+
+  config(own: string): void {
+    const home = `home: { ${own}, persist: [~/.tool, ~/.linked], write_back: [~/.settings] }`;
+    const rest = "read: { allow: [~/bin] }, cache: { shared: [~/.npm] }";
+    this.stage.write("home/.config/drydock/config.yaml", `run: { ${home}, ${rest} }\n`);
+    this.stage.give();
+  }
+
+  plan(): string {
+    return this.stage.done("plan", "create", "-r", join(this.stage.home, "work")).trim();
+  }
+
+  /** Runs a line of a shell inside, with a file and a folder of the home open. */
+  exec(id: string, line: string) {
+    const open = 'exec 8< "$HOME" 9< "$HOME/notes"; exec "$0" "$@"';
+    const exec = [program, "plan", "exec", id, "--", "sh", "-c", line];
+    return this.stage.run("sh", ["-c", open, ...exec], { env: { HOME: this.stage.home } });
+  }
+
+  /** Shows what is found by every name that leads to the home. */
+  get look(): string {
+    const { home } = this.stage;
+    const names = ["", "/proc/self/root", "/proc/1/root", "/proc/self/cwd/../../../../../../.."];
+    const paths = names.map((name) => `${name}${home}/notes`);
+    return `cat ${paths.join(" ")} ~/notes ../notes link /proc/self/fd/8/notes /proc/self/fd/9
+      cat <&9; ln -s ${home} other; cat other/notes; rm other; grep -rs ${SECRET} ${home} ~ .`;
+  }
+}
+
 const LOOK = `
   cat ~/.ssh/id_ed25519 ~/.netrc ~/.config/gcloud/credentials.db link
   cat "/proc/self/root$HOME/.netrc" "/proc/1/root$HOME/.ssh/id_ed25519" "/proc/self/cwd/../home/.netrc"
@@ -70,6 +112,39 @@ const LOOK = `
   mv ~/.config ~/.moved; cat ~/.moved/gcloud/credentials.db
   grep -rs ${SECRET} ~ . /proc/self/fd /proc/self/cwd/..
   exit 0`;
+
+/** Where a home of the plan's own is made in different ways. */
+const OWN_HOMES = WHERE.flatMap(([where, make]) =>
+  (where === "" ? ACTORS : ANY_ACTOR).map((actor) => [`${actor}${where}`, () => make(actor)] as const),
+);
+
+describe("A home of the plan's own", () => {
+  it("shows the user's home to the looks of these tests if it is off", () => {
+    using stage = new Stage("user");
+    const own = new OwnHome(stage);
+    own.config("own: false");
+    const { stdout, stderr } = own.exec(own.plan(), own.look);
+    assert.ok(stdout.includes(SECRET), stderr);
+  });
+
+  for (const [actor, make] of OWN_HOMES)
+    it(`[I3] shows nothing of the user's but what the policy names to a command of ${actor}`, () => {
+      using stage = make();
+      const own = new OwnHome(stage);
+      own.config("own: true");
+      const id = own.plan();
+      const use = `cat ~/.tool/state ~/.settings ~/.linked/x ~/bin/program file
+        for at in ~/.tool ~/.npm ~; do echo 1 > $at/made; done; echo 2 > ~/.settings`;
+      const used = own.exec(id, `${own.look}\n${use}`);
+      assert.equal(used.stdout, "state\nsettings\nlinked\nprogram\nfile\n", used.stderr);
+      assert.ok(!used.stderr.includes(SECRET));
+      const next = own.exec(id, "cat ~/.tool/made ~/.npm/made ~/made ~/.settings");
+      assert.equal(next.stdout, "1\n1\n1\n2\n", next.stderr);
+      const there = (path: string) => existsSync(join(stage.home, path));
+      assert.deepEqual([".tool/made", ".npm/made", "made"].map(there), [true, false, false]);
+      assert.equal(readFileSync(join(stage.home, ".settings"), "utf8"), "2\n");
+    });
+});
 
 for (const actor of ACTORS) {
   describe(`The policy of commands of ${actor}`, () => {
@@ -119,36 +194,6 @@ for (const actor of ACTORS) {
       const { stdout, status, stderr } = stage.drydock(look, { env, cwd: stage.home });
       assert.equal(status, 0, stderr);
       assert.ok(!stdout.includes(SECRET), stdout);
-    });
-
-    it("[I6] lets a project's config narrow what the user's own allows, and never widen it", () => {
-      using stage = new Stage(actor);
-      const agent = new Agent(
-        stage,
-        `run:
-  read: { deny: [~/.ssh], allow: [~/.ssh/known_hosts] }
-  home: { persist: [~/.claude, ~/.tool] }
-  env: { deny: ["SECRET_*"] }
-`,
-      );
-      stage.write(
-        "project/drydock.yaml",
-        `run:
-  profile: codex
-  read: { deny: [~/.config/tool], allow: [~/.ssh, ~/.ssh/id_ed25519] }
-  home: { persist: [~/.tool, ~/.ssh] }
-  env: { allow: ["*", SECRET_KEY], deny: [OTHER] }
-`,
-      );
-      stage.give();
-      const env = { HOME: stage.home, SECRET_KEY: SECRET, OTHER: "1", DRYDOCK_CONFIG: "drydock.yaml" };
-      const look = `cat ~/.ssh/id_ed25519 ~/.ssh/known_hosts ~/.config/tool; env | grep -e SECRET -e OTHER
-        mkdir -p ~/.claude ~/.codex; echo 1 > ~/.claude/x; echo 1 > ~/.tool/x; echo 1 > ~/.codex/x`;
-      const { stdout, stderr } = agent.run(["--", "sh", "-c", look], env);
-      assert.equal(stdout, "host key\n", stderr);
-      assert.match(stderr, /drydock\.yaml:4:30 asks for ~\/\.ssh; only your own config/);
-      const there = (path: string) => existsSync(join(stage.home, path));
-      assert.deepEqual([".tool/x", ".claude/x", ".codex/x"].map(there), [true, false, false]);
     });
 
     it("[I14] explains what a probe inside then finds, and which line says so", () => {
@@ -224,6 +269,65 @@ for (const actor of ACTORS) {
       assert.deepEqual(reached(), ["yes", "yes"]);
       config("run: { sockets: { ssh_agent: false } }\n", "project/drydock.yaml");
       assert.deepEqual(reached(), ["yes", "no"]);
+    });
+  });
+}
+
+for (const actor of ANY_ACTOR) {
+  describe(`The policy of commands, whoever runs them, here ${actor}`, () => {
+    it("[I6] lets a project's config narrow what the user's own allows, and never widen it", () => {
+      using stage = new Stage(actor);
+      const agent = new Agent(
+        stage,
+        `run:
+  read: { deny: [~/.ssh], allow: [~/.ssh/known_hosts] }
+  home: { persist: [~/.claude, ~/.tool] }
+  env: { deny: ["SECRET_*"] }
+`,
+      );
+      stage.write(
+        "project/drydock.yaml",
+        `run:
+  profile: codex
+  read: { deny: [~/.config/tool], allow: [~/.ssh, ~/.ssh/id_ed25519] }
+  home: { persist: [~/.tool, ~/.ssh] }
+  env: { allow: ["*", SECRET_KEY], deny: [OTHER] }
+`,
+      );
+      stage.give();
+      const env = { HOME: stage.home, SECRET_KEY: SECRET, OTHER: "1", DRYDOCK_CONFIG: "drydock.yaml" };
+      const look = `cat ~/.ssh/id_ed25519 ~/.ssh/known_hosts ~/.config/tool; env | grep -e SECRET -e OTHER
+        mkdir -p ~/.claude ~/.codex; echo 1 > ~/.claude/x; echo 1 > ~/.tool/x; echo 1 > ~/.codex/x`;
+      const { stdout, stderr } = agent.run(["--", "sh", "-c", look], env);
+      assert.equal(stdout, "host key\n", stderr);
+      assert.match(stderr, /drydock\.yaml:4:30 asks for ~\/\.ssh; only your own config/);
+      const there = (path: string) => existsSync(join(stage.home, path));
+      assert.deepEqual([".tool/x", ".claude/x", ".codex/x"].map(there), [true, false, false]);
+    });
+
+    it("[I6] lets a project switch a home of the plan's own on, and never off", () => {
+      using stage = new Stage(actor);
+      const agent = new Agent(stage);
+      const env = { HOME: stage.home, DRYDOCK_CONFIG: "drydock.yaml" };
+      const configs = (user: string, project: string) => {
+        stage.write("home/.config/drydock/config.yaml", `run: { home: { own: ${user} } }\n`);
+        stage.write("project/drydock.yaml", `run: { home: { own: ${project} } }\n`);
+        stage.give();
+      };
+      configs("false", "true");
+      assert.match(agent.explain(["--", "true"], env).ownHome.from, /drydock\.yaml:1:16$/);
+      configs("true", "false");
+      const { stdout, stderr } = agent.run(["--strict", "--", "sh", "-c", "ls -A ~; cat link"], env);
+      assert.equal(stdout, "", stderr);
+      assert.match(stderr, /drydock\.yaml:1:16 asks for your home; only your own config/);
+      const told = agent.run(["--explain", "--", "claude"], env).stdout;
+      assert.match(told, /Sees a home of the plan's own, .*\n {2}~ +.*config\.yaml:1:16\n/);
+      assert.doesNotMatch(told, /Can read all the same/);
+      const inHome = stage.drydock(["run", "--", "true"], { env: { HOME: stage.home }, cwd: stage.home });
+      assert.equal(inHome.status, 2, inHome.stderr);
+      assert.match(inHome.stderr, /config\.yaml:1:16: run\.home\.own: your home is in /);
+      configs("maybe", "true");
+      assert.match(agent.run(["--", "true"], env).stderr, /config\.yaml:1:\d+.* must be true or false/);
     });
 
     it("[I5] [I6] holds a command to the smallest limit that the configs name, and says which line", () => {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { ACTORS, type Actor, Stage } from "./stage.ts";
+import { IS_LONG } from "../support/long-form.ts";
+import { ACTORS, type Actor, ANY_ACTOR, Stage } from "./stage.ts";
 import { WalledStage } from "./walled-stage.ts";
 
 const SAVE = "echo new > ~/.claude.json.tmp && mv ~/.claude.json.tmp ~/.claude.json";
@@ -10,16 +11,19 @@ const RUN = ["run", "--discard", "--profile", "claude", "--", "sh", "-c"];
 /** Waits in the folder that the profile shares. */
 const WAIT = "touch ~/.claude/ready; until test -e ~/.claude/go; do sleep 0.02; done";
 
+const OWN_HOME = "run: { home: { own: true } }\n";
+
 /** A home with the settings of an agent. */
 class Settings {
   readonly stage: Stage;
   readonly file: string;
 
-  constructor(stage: Stage, text = "old\n") {
+  constructor(stage: Stage, { text = "old\n", config = "" } = {}) {
     this.stage = stage;
     this.file = join(stage.home, ".claude.json");
     if (text !== "") stage.write("home/.claude.json", text);
     stage.write("home/.claude/state", "");
+    if (config !== "") stage.write("home/.config/drydock/config.yaml", config);
     stage.give();
   }
 
@@ -27,10 +31,10 @@ class Settings {
     return readFileSync(this.file, "utf8");
   }
 
-  /** What is in the home, but for the caches that plans share. */
+  /** What is in the home, but for the caches that plans share and the config. */
   get names(): readonly string[] {
     return readdirSync(this.stage.home)
-      .filter((name) => name !== ".cache")
+      .filter((name) => name !== ".cache" && name !== ".config")
       .toSorted();
   }
 }
@@ -58,7 +62,7 @@ for (const actor of ACTORS) {
 
     it("[I1] is there afterwards if it was not before, and is left alone by a command that only reads it", () => {
       using stage = new Stage(actor);
-      const settings = new Settings(stage, "");
+      const settings = new Settings(stage, { text: "" });
       assert.equal(stage.drydock([...RUN, "test ! -e ~/.claude.json"]).status, 0);
       assert.equal(existsSync(settings.file), false);
       assert.equal(stage.drydock([...RUN, SAVE]).status, 0);
@@ -121,4 +125,38 @@ describe("Drydock is killed while it puts back what a command replaced", () => {
         assert.equal(settings.text, isBefore ? "old\n" : "new\n");
         assert.deepEqual(settings.names, [".claude", ".claude.json"]);
       });
+});
+
+describe("The user's file in a home of the plan's own", () => {
+  for (const actor of ANY_ACTOR)
+    it(`[I1] is a copy, which takes the place of ${actor}'s only if the command changed it`, () => {
+      using stage = new Stage(actor);
+      const settings = new Settings(stage, { config: OWN_HOME });
+      const { ino } = statSync(settings.file);
+      const read = stage.drydock([...RUN, "cat ~/.claude.json"]);
+      assert.equal(read.stdout, "old\n", read.stderr);
+      assert.equal(statSync(settings.file).ino, ino);
+      const { status, stderr } = stage.drydock([...RUN, "echo more >> ~/.claude.json"]);
+      assert.equal(status, 0, stderr);
+      assert.doesNotMatch(stderr, /outside the plan|changed while/);
+      assert.equal(settings.text, "old\nmore\n");
+      assert.deepEqual(settings.names, [".claude", ".claude.json"]);
+    });
+
+  const PASSES = IS_LONG ? [1, 2, 3, 4, 5] : [5];
+  for (const nth of PASSES)
+    it(`[I1] stays if Drydock is killed at run.own-home, pass ${nth}, and the next command begins with it`, () => {
+      using stage = new Stage("user");
+      const settings = new Settings(stage, { config: OWN_HOME });
+      const id = stage.done("plan", "create", "-r", stage.project).trim();
+      const exec = (line: string, env = {}) =>
+        stage.drydock(["plan", "exec", id, "--profile", "claude", "--", "sh", "-c", line], { env });
+      const killed = exec(SAVE, { DRYDOCK_FAILPOINT: `run.own-home:${nth}=kill` });
+      assert.equal(killed.status, null, "it was not killed");
+      writeFileSync(settings.file, "theirs\n");
+      const next = exec("cat ~/.claude.json");
+      assert.equal(next.stdout, "theirs\n", next.stderr);
+      assert.equal(settings.text, "theirs\n");
+      assert.deepEqual(settings.names, [".claude", ".claude.json"]);
+    });
 });

@@ -11,12 +11,14 @@ export function explainLines(explained: RunExplanation, home: string | undefined
   const path = (text: string) => shortPath(text, home);
   const paths = (lines: readonly ExplainedLine[]): readonly Row[] =>
     lines.map((line) => [path(line.path), line.from]);
-  const { variables, limits, caches } = explained;
+  const { variables, limits, caches, ownHome } = explained;
+  const homes = ownHome === undefined ? [] : [ownHome];
   const shared = `Shares with other plans, up to ${formatSize(caches.limit)} in ${path(caches.folder)}`;
   const parts: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["Profiles", explained.profiles.map((name): Row => [name])],
     ["Can change, to land or be thrown away", explained.resources.map((text): Row => [path(text)])],
     ["Of these, lands only with your word", paths(explained.protects)],
+    ["Sees a home of the plan's own, with nothing of yours but what is named here", paths(homes)],
     ["Can change for good, at once", paths(explained.kept)],
     ["Can replace for good, when it has ended", paths(explained.writtenBack)],
     [shared, paths(caches.paths)],

@@ -66,6 +66,9 @@ function policyLayer(
     owner,
     ...(profile !== undefined && { profiles: typeof profile === "string" ? [profile] : profile }),
     read: rules(read, "read"),
+    ...(home.own !== undefined && {
+      ownHome: { isOn: home.own, from: placeOf(["run", "home", "own"]) },
+    }),
     ...(persist !== undefined && { persist }),
     ...(writeBack !== undefined && { writeBack }),
     ...(caches !== undefined && { caches }),

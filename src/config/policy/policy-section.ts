@@ -76,6 +76,14 @@ export function policySection() {
       allow: lines(path, "What commands can read in denied folders all the same.", ["~/.ssh/known_hosts"]),
     }).describe("What commands can read outside of the plan."),
     home: section({
+      own: z
+        .boolean("must be true or false")
+        .optional()
+        .meta({
+          description:
+            "Do commands get a home of the plan's own? It is empty but for what you keep, share or allow there.",
+          examples: [true],
+        }),
       persist: lines(path, "Folders of your home that commands change for good, at once.", ["~/.claude"]),
       write_back: lines(
         path,

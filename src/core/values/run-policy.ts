@@ -60,6 +60,8 @@ export interface PolicyLayer {
   readonly persist?: readonly PolicyLine[];
   /** Files of the home that commands replace for good, when they have ended. */
   readonly writeBack?: readonly PolicyLine[];
+  /** Whether commands get a home of the plan's own, with nothing of the user's but what a policy names. */
+  readonly ownHome?: { readonly isOn: boolean; readonly from: string };
   /** Folders of the home of which commands see one of Drydock's own, which plans share. */
   readonly caches?: readonly PolicyLine[];
   readonly cacheScope?: PolicyLine & { readonly value: CacheScope };

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { baseName, isAtOrBelow, parentPath } from "../../core/paths/byte-path.ts";
 import type { PolicyLayer, PolicyLine } from "../../core/values/run-policy.ts";
 import { CACHE_LOCKS, SHARED_CACHES } from "../../sandboxes/scratch/caches.ts";
+import { isThere } from "../../system/data/existence.ts";
 import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
 import { shortDigest } from "../../system/data/short-digest.ts";
 import { expanded, type PathLine } from "./path-rules.ts";
@@ -39,11 +40,13 @@ export interface CacheRequest {
   readonly resources: readonly string[];
   /** Folders that commands keep. */
   readonly persisted: readonly PathLine[];
+  /** What commands can only read. */
+  readonly readable: readonly PathLine[];
 }
 
 /** A project can take caches away, and keep them apart from those of other projects. */
 export function cachesInForce(request: CacheRequest) {
-  const { own, project, environment, home, resources, persisted } = request;
+  const { own, project, environment, home, resources, persisted, readable } = request;
   const allowed = allowedCaches(request);
   const lists = project.flatMap(({ caches }) => (caches === undefined ? [] : [caches]));
   const isIn = ({ value }: PolicyLine, lines: readonly PolicyLine[]) =>
@@ -55,8 +58,12 @@ export function cachesInForce(request: CacheRequest) {
   const set = isOfProject ? `project-${setDigest(resources)}` : "user";
   const found = wanted.flatMap((line) => placesOf(line, home));
   const taken = [...resources, ...persisted.map(({ path }) => path)];
+  // In what can only be read, no place can be made for a cache that is missing.
+  const hasPlace = (path: string) =>
+    isThere(path) || !readable.some((other) => isAtOrBelow(path, other.path));
   const shared = outermost(found).filter(
-    ({ path }) => !taken.some((other) => isAtOrBelow(path, other) || isAtOrBelow(other, path)),
+    ({ path }) =>
+      hasPlace(path) && !taken.some((other) => isAtOrBelow(path, other) || isAtOrBelow(other, path)),
   );
   const limit = own.findLast(({ cacheLimit }) => cacheLimit !== undefined)?.cacheLimit?.bytes;
   return {

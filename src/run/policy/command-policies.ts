@@ -57,8 +57,9 @@ export class CommandPolicies {
     // A strict command writes only to resources and what the user named.
     const caches = strict === true ? { ...all.caches, shared: [] } : all.caches;
     const policy = { ...all, caches };
-    const { denied, readable, persisted, sockets } = policy;
-    const seen = [denied, readable, persisted, sockets].map((lines) => lines.map(({ path }) => path));
+    const { denied, readable, persisted, sockets, ownHome } = policy;
+    const homes = ownHome === undefined ? [] : [ownHome];
+    const seen = [denied, readable, persisted, sockets, homes].map((lines) => lines.map(({ path }) => path));
     const shared = caches.shared.map(({ stored }) => stored);
     return {
       ...policy,

@@ -56,6 +56,8 @@ export interface RunExplanation {
   readonly resources: readonly string[];
   /** What it writes here goes with the plan. */
   readonly scratch: readonly string[];
+  /** Its home is one of the plan's own: the user's home, of which it sees nothing but what lines name. */
+  readonly ownHome?: ExplainedLine;
   /** What it writes here stays, at once. */
   readonly kept: readonly ExplainedLine[];
   /** What it replaces here takes the place of the user's when it has ended. */
@@ -70,7 +72,7 @@ export interface RunExplanation {
   readonly protects: readonly ExplainedLine[];
   /** What it can't read. */
   readonly denied: readonly ExplainedLine[];
-  /** What it can read in these. */
+  /** What it can read in these, and in a home of the plan's own. */
   readonly readable: readonly ExplainedLine[];
   /** Sockets of the host that it can reach. */
   readonly sockets: readonly ExplainedLine[];
@@ -111,6 +113,7 @@ export function explain(
     profiles: policy.profiles,
     resources,
     scratch,
+    ...(policy.ownHome !== undefined && { ownHome: pathOf(policy.ownHome) }),
     kept: policy.persisted.map(pathOf),
     writtenBack: policy.writtenBack.map(pathOf),
     caches: explainedCaches(policy, scratch),
@@ -155,10 +158,11 @@ function explainedCaches({ caches }: CommandPolicy, scratch: readonly string[]):
 function scratchPaths(
   environment: Environment,
   resources: readonly string[],
-  { denied }: CommandPolicy,
+  { denied, ownHome }: CommandPolicy,
 ): readonly string[] {
   const table = MountTable.read();
   const cannotCover = (at: string) => !mayMountOnMachine() && hasMountsBelow(table, at);
   const hidden = denied.map(({ path }) => path);
-  return scratchLayers({ environment, folder: "", resources, hidden, cannotCover }).map(({ at }) => at);
+  const request = { environment, folder: "", resources, hidden, cannotCover, ownHome: ownHome?.path };
+  return scratchLayers(request).map(({ at }) => at);
 }

@@ -13,6 +13,7 @@ import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type CachesInForce, cachesInForce } from "./cache-rules.ts";
 import { type NetworkInForce, type NetworkWish, networkInForce } from "./network-policy.ts";
+import { ownHomeInForce, withHomeDenied, withoutReadable } from "./own-home.ts";
 import { expanded, type PathLine, readablePaths } from "./path-rules.ts";
 import { type PortLine, portsInForce } from "./ports.ts";
 import { profileLayer } from "./profiles.ts";
@@ -37,8 +38,10 @@ const KEPT = {
 export interface PolicyInForce {
   readonly profiles: readonly ProfileName[];
   readonly denied: readonly PathLine[];
-  /** What can be read in denied folders. */
+  /** What can be read in denied folders, and in a home of the plan's own. */
   readonly readable: readonly PathLine[];
+  /** The home that commands do not see: they get one of the plan's own in its place. */
+  readonly ownHome?: PathLine;
   readonly persisted: readonly PathLine[];
   readonly writtenBack: readonly PathLine[];
   readonly caches: CachesInForce;
@@ -81,29 +84,40 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
   const named = own.findLast(({ profiles }) => profiles !== undefined)?.profiles;
   const automatic = request.automatic === undefined ? [] : [request.automatic];
   const profiles = request.profiles ?? named ?? automatic;
+  const ownHome = ownHomeInForce(request.layers, home, request.resources);
+  const profile = (name: ProfileName, owner: PolicyLayer["owner"]) =>
+    ownHome.line === undefined ? profileLayer(name, owner) : withoutReadable(profileLayer(name, owner));
   const project = ownedBy(request.layers, "project").flatMap((layer) => [
-    ...(layer.profiles ?? []).map((name) => withoutKept(profileLayer(name, "project"))),
+    ...(layer.profiles ?? []).map((name) => withoutKept(profile(name, "project"))),
     layer,
   ]);
-  const built = profiles.map((name) => profileLayer(name, "user"));
+  const built = profiles.map((name) => profile(name, "user"));
   const user = [...built, ...own];
   const sets = [user, project].filter((layers) => layers.length > 0);
   const persist = keptLines("persist", user, project);
   const back = keptLines("writeBack", user, project);
   const sockets = socketLines(user, project);
   const persisted = persist.kept.flatMap((line) => keptPath(line, "persist", home, request));
+  const read = readablePaths(readRules(sets), home);
+  // What can be changed must not become read-only.
+  const writable = [...persisted.map(({ path }) => path), ...request.resources];
+  const isLeft = ({ path }: PathLine) =>
+    read.readable.some((line) => line.path === path) || !writable.some((other) => isAtOrBelow(path, other));
+  const readable =
+    ownHome.line === undefined
+      ? read.readable
+      : readablePaths(readRules(withHomeDenied(sets)), home).readable.filter(isLeft);
   const { caches, refused } = cachesInForce({
-    ...{ profiles: built, own, project, environment, home, persisted },
+    ...{ profiles: built, own, project, environment, home, persisted, readable },
     resources: request.resources,
   });
   const network = networkInForce(user, project, request.network);
   const ports = keptLines("ports", user, project);
   return {
     profiles: [...new Set([...profiles, ...project.flatMap((layer) => layer.profiles ?? [])])],
-    ...readablePaths(
-      sets.map((layers) => mergedRules(layers.map(({ read }) => read))),
-      home,
-    ),
+    denied: read.denied,
+    readable,
+    ...(ownHome.line !== undefined && { ownHome: ownHome.line }),
     persisted,
     writtenBack: back.kept.flatMap((line) => keptPath(line, "writeBack", home, request)),
     caches,
@@ -117,8 +131,8 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
     network,
     ports: portsInForce(network, ports.kept, request.publish),
     refused: [
-      ...[...persist.refused, ...back.refused, ...refused, ...sockets.refused],
-      ...[...network.refused, ...ports.refused],
+      ...[...ownHome.refused, ...persist.refused, ...back.refused, ...refused],
+      ...[...sockets.refused, ...network.refused, ...ports.refused],
     ],
   };
 }
@@ -129,6 +143,10 @@ function ownedBy(layers: readonly PolicyLayer[], owner: PolicyLayer["owner"]): r
 
 function withoutKept({ persist: _, writeBack: __, caches: ___, ...layer }: PolicyLayer): PolicyLayer {
   return layer;
+}
+
+function readRules(sets: readonly (readonly PolicyLayer[])[]): readonly RulePair[] {
+  return sets.map((layers) => mergedRules(layers.map(({ read }) => read)));
 }
 
 function mergedRules(rules: readonly RulePair[]): RulePair {

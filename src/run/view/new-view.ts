@@ -1,8 +1,9 @@
+import { UnsupportedError } from "../../core/errors/errors.ts";
 import { displayPath, isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { ensureScratch } from "../../sandboxes/scratch/new-scratch.ts";
 import { placeElsewhere } from "../../sandboxes/scratch/scratch-place.ts";
-import type { Folder } from "../../system/calls/folder.ts";
+import { Folder } from "../../system/calls/folder.ts";
 import { factsOfPath } from "../../system/data/locations.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { machineEntries } from "../../system/mount/kernel-entries.ts";
@@ -14,7 +15,7 @@ import type { PathLine } from "../policy/path-rules.ts";
 import type { PolicyInForce } from "../policy/policy-in-force.ts";
 import { hasMountsBelow } from "./host-mounts.ts";
 import { realPaths, SOCKET_FOLDERS, strictParts } from "./private-folders.ts";
-import { prepareScratch, scratchLayers } from "./scratch.ts";
+import { prepareScratch, type ScratchLayer, scratchLayers } from "./scratch.ts";
 import type { ShownSandbox } from "./shown-sandbox.ts";
 import { joinedSteps, viewSteps } from "./view.ts";
 import { type HostBind, isStrictlyBelow } from "./view-mount.ts";
@@ -40,10 +41,13 @@ export interface NewView {
 }
 
 /** What a policy says about paths. */
-export type ViewPolicy = Pick<PolicyInForce, "denied" | "readable" | "persisted" | "sockets" | "caches">;
+export type ViewPolicy = Pick<
+  PolicyInForce,
+  "ownHome" | "denied" | "readable" | "persisted" | "writtenBack" | "sockets" | "caches"
+>;
 
 /** Prepares the scratch layers and folders of a command's view. Returns the steps that build the view. */
-export function newView({
+export async function newView({
   folder,
   useId,
   environment,
@@ -53,7 +57,7 @@ export function newView({
   hidden: others,
   policy,
   onLost,
-}: NewView): readonly ViewStep[] {
+}: NewView): Promise<readonly ViewStep[]> {
   const table = MountTable.read();
   const privileged = mayMountOnMachine();
   const cannotCover = (at: string) => !privileged && hasMountsBelow(table, at);
@@ -63,10 +67,13 @@ export function newView({
   // Each command gets its own /dev.
   const hidden = [...all].filter((path) => !isAtOrBelow(path, "/dev"));
   const denied = policy.denied.map(({ path }) => path);
+  const ownHome = policy.ownHome?.path;
   const binds = [
     ...policy.readable.map(bindOf(false)),
     ...[...policy.persisted, ...policy.sockets].map(bindOf(true)),
     ...policy.caches.shared.map(cacheBind),
+    // A strict command can't replace files of the home, so it reads those of the user.
+    ...(strict && ownHome !== undefined ? policy.writtenBack.filter(isFile).map(bindOf(false)) : []),
   ];
   // A folder in which something is shown can't be missing: it is covered.
   const missing = denied.filter((path) => !binds.some(({ at }) => isStrictlyBelow(at, path)));
@@ -79,8 +86,10 @@ export function newView({
           resources,
           hidden: [...hidden, ...missing],
           cannotCover,
+          ownHome,
         });
   if (place !== undefined) prepareScratch(place, scratch);
+  if (place !== undefined && ownHome !== undefined) await prepareOwnHome(folder, scratch, ownHome, policy);
   const common = {
     table,
     privileged,
@@ -95,7 +104,25 @@ export function newView({
   };
   if (!strict) return viewSteps({ ...common, folders: [], emptied: [], files: [] });
   using own = folder.ensureFolder(POINTS.own, ownName(useId));
-  return viewSteps({ ...common, ...strictParts(own) });
+  const { emptied, ...parts } = strictParts(own);
+  const homes = ownHome === undefined ? [] : [ownHome];
+  return viewSteps({ ...common, ...parts, emptied: [...emptied, ...homes] });
+}
+
+async function prepareOwnHome(
+  plan: Folder,
+  scratch: readonly ScratchLayer[],
+  home: string,
+  policy: ViewPolicy,
+): Promise<void> {
+  const found = scratch.find(({ at }) => at === home);
+  if (found === undefined)
+    throw new UnsupportedError(`A command can't have another home at ${displayPath(home)}.`, {
+      hint: "Nothing was run. Set HOME to a folder of yours, or leave out run.home.own.",
+    });
+  const { fillOwnHome } = await import("../own-home/fill-own-home.ts");
+  using layer = Folder.open(found.folder);
+  fillOwnHome(plan, layer, home, policy);
 }
 
 /** What to tell about scratch layers that are gone. */
@@ -109,6 +136,10 @@ function bindOf(isWritable: boolean) {
 
 function cacheBind({ path: at, stored: from, isFile }: SharedCache): HostBind {
   return { at, from, isFile, isWritable: true };
+}
+
+function isFile({ path }: PathLine): boolean {
+  return factsOfPath(path)?.kind === "file";
 }
 
 function isFolder(path: string): boolean {

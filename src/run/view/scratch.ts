@@ -1,6 +1,6 @@
 import { bytesFromPath, isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { HOME_LABEL, noteLayer, UPPER } from "../../sandboxes/scratch/scratch-layers.ts";
+import { HOME_LABEL, noteLayer, OWN_HOME_LABEL, UPPER } from "../../sandboxes/scratch/scratch-layers.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
 import { shortDigest } from "../../system/data/short-digest.ts";
@@ -49,11 +49,13 @@ export interface ScratchRequest {
   readonly hidden: readonly string[];
   /** Whether a folder can't be the lower layer of an overlay. */
   readonly cannotCover: (folder: string) => boolean;
+  /** The home, if the plan has its own: then nothing of the user's is in these layers. */
+  readonly ownHome: string | undefined;
 }
 
 /** The folders that get a scratch layer. */
 export function scratchLayers(request: ScratchRequest): readonly ScratchLayer[] {
-  const { environment, cannotCover } = request;
+  const { environment } = request;
   const wanted = {
     [HOME_LABEL]: environment["HOME"],
     tmp: "/tmp",
@@ -64,7 +66,7 @@ export function scratchLayers(request: ScratchRequest): readonly ScratchLayer[] 
   for (const [label, path] of Object.entries(wanted)) {
     const at = path?.startsWith("/") === true ? realPathOf(path) : undefined;
     if (at === undefined || layers.has(at) || !isWanted(at, request)) continue;
-    for (const found of layersOf(label, at, cannotCover(at)))
+    for (const found of layersOf(label, at, request))
       if (isWanted(found.at, request)) layers.set(found.at, found);
   }
   return [...layers.values()].map((found) => withHidden(found, [...layers.keys()], request));
@@ -76,8 +78,10 @@ type Found = Pick<ScratchLayer, "at" | "alone"> & { readonly label: string };
  * Without privilege, no overlay can cover a folder that contains a mount. Then a temporary folder is replaced
  * by an empty one, and in the home only the dot folders, which hold caches and settings, get layers.
  */
-function layersOf(label: string, at: string, cannotCover: boolean): readonly Found[] {
-  if (!cannotCover) return [{ at, label, alone: false }];
+function layersOf(label: string, at: string, { ownHome, cannotCover }: ScratchRequest): readonly Found[] {
+  if (at === ownHome) return [{ at, label: OWN_HOME_LABEL, alone: true }];
+  if (ownHome !== undefined && isAtOrBelow(at, ownHome)) return [{ at, label, alone: true }];
+  if (!cannotCover(at)) return [{ at, label, alone: false }];
   if (label !== HOME_LABEL) return [{ at, label, alone: true }];
   using home = Folder.open(at);
   const folders = home

@@ -102,7 +102,7 @@ function mountsOf(request: ViewRequest): readonly ViewMount[] {
   const inside = [...refersTo(shown), ...[...shown, ...binds].map(({ at }) => at)];
   const missing = hidden.filter((path) => !inside.some((at) => isStrictlyBelow(at, path)));
   return [
-    ...(privileged ? hostMounts(table, covered) : []),
+    ...(privileged ? hostMounts(table, covered, request) : []),
     ...socketlessMounts(table, {
       folders: socketless,
       covered,
@@ -119,10 +119,19 @@ function mountsOf(request: ViewRequest): readonly ViewMount[] {
   ];
 }
 
-/** The mounts of the host that no mount of ours covers. */
-function hostMounts(table: MountTable, covered: readonly string[]): readonly ViewMount[] {
+/** The mounts of the host that no mount of ours covers. In a layer alone only those in binds are there. */
+function hostMounts(
+  table: MountTable,
+  covered: readonly string[],
+  { scratch, binds }: ViewRequest,
+): readonly ViewMount[] {
+  const alone = scratch.filter((layer) => layer.alone);
+  const isIn = (point: string, places: readonly { readonly at: string }[]) =>
+    places.some(({ at }) => isAtOrBelow(point, at));
+  const shown = binds.filter(({ from }) => from === undefined);
   return mountsToShow(table)
     .filter(({ point }) => !covered.some((at) => isAtOrBelow(point, at)))
+    .filter(({ point }) => !isIn(point, alone) || isIn(point, shown))
     .map(({ point: at }) => ({
       at,
       steps: [{ step: "bind", at, from: at, flags: { readOnly: true, noDevices: true }, ifThere: true }],

@@ -1,8 +1,8 @@
-import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { HOME_LABEL, noteLayer, UPPER } from "../../sandboxes/scratch/scratch-layers.ts";
 import { SCRATCH } from "../../sandboxes/scratch/scratch-place.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { linkInHome } from "../own-home/link-in-home.ts";
 import type { PolicyInForce } from "../policy/policy-in-force.ts";
 
 /**
@@ -24,19 +24,25 @@ export interface PrivateFolders {
 }
 
 /** Makes the private folders of a plan, or finds those that an earlier command used. */
-export function privateFolders(
+export async function privateFolders(
   plan: Folder,
   home: string | undefined,
-  { persisted, caches }: Pick<PolicyInForce, "persisted" | "caches">,
-): PrivateFolders {
+  policy: Pick<PolicyInForce, "ownHome" | "readable" | "persisted" | "writtenBack" | "caches">,
+): Promise<PrivateFolders> {
   using scratch = plan.ensureFolder(POINTS.make, SCRATCH);
+  const { ownHome, persisted, caches } = policy;
   using own = ensureUpper(scratch, HOME_LAYER, home ?? "/");
   using temporary = ensureUpper(scratch, TEMPORARY_LAYER, TEMPORARY);
   if (home !== undefined) {
-    linkSettings(own, home);
-    for (const { path } of persisted) linkTo(own, home, path, path);
-    for (const { path, stored } of caches.shared)
-      if (isAtOrBelow(path, home)) linkTo(own, home, path, stored);
+    if (ownHome === undefined) linkSettings(own, home);
+    const shown = ownHome === undefined ? persisted : [...persisted, ...policy.readable];
+    for (const { path } of shown) linkInHome(POINTS.make, own, home, { path, to: path });
+    for (const { path, stored: to } of caches.shared) linkInHome(POINTS.make, own, home, { path, to });
+  }
+  if (ownHome !== undefined) {
+    const { fillOwnHome } = await import("../own-home/fill-own-home.ts");
+    using layer = scratch.openChild(HOME_LAYER);
+    fillOwnHome(plan, layer, ownHome.path, policy);
   }
   return { home: own.path, temporary: temporary.path };
 }
@@ -45,20 +51,6 @@ function ensureUpper(scratch: Folder, name: string, at: string): Folder {
   using layer = scratch.ensureFolder(POINTS.make, name);
   noteLayer(POINTS.make, layer, at);
   return layer.ensureFolder(POINTS.make, UPPER);
-}
-
-/** A link in the place of a path of the home, in the folders that lead to it. */
-function linkTo(own: Folder, home: string, path: string, target: string): void {
-  const names = path.slice(home.length + 1).split("/");
-  const last = names.pop() ?? "";
-  using opened = new DisposableStack();
-  let parent = own;
-  for (const name of names) {
-    // A link of settings leads there already.
-    if (parent.facts(name)?.kind === "symlink") return;
-    parent = opened.use(parent.ensureFolder(POINTS.make, name));
-  }
-  if (parent.facts(last) === undefined) parent.createLink(POINTS.make, last, target);
 }
 
 /** Links to hidden files and to folders of settings, which can be read through them and not written. */

@@ -40,9 +40,14 @@ export interface WalledRequest {
  * What Drydock tells the launcher about a command that sees the machine as it is. The command works in the
  * sandboxes, at their own paths. It can write to them and to private folders, which `HOME` and `TMPDIR` name.
  */
-export function walledSpec({ tools, terminal }: CommandLauncher, request: WalledRequest): CommandSpec {
+export async function walledSpec(
+  { tools, terminal }: CommandLauncher,
+  request: WalledRequest,
+): Promise<CommandSpec> {
   const { plan, folder, policy, network, confinement } = request;
-  const hidden = [...request.hidden, ...policy.denied.map(({ path }) => path)];
+  const { denied, ownHome } = policy;
+  const unread = [...denied, ...(ownHome === undefined ? [] : [ownHome])];
+  const hidden = [...request.hidden, ...unread.map(({ path }) => path)];
   if (request.countsUser)
     throw new UnsupportedError(
       "A limit of processes can't be kept here: without a user namespace the kernel counts all processes of the user.",
@@ -51,7 +56,9 @@ export function walledSpec({ tools, terminal }: CommandLauncher, request: Walled
   const places = request.shown.map(inPlace);
   for (const path of hidden) assertNotInPlace(path, places);
   const own =
-    confinement === "walls" ? privateFolders(folder, homeOf({ HOME: request.home }), policy) : undefined;
+    confinement === "walls"
+      ? await privateFolders(folder, homeOf({ HOME: request.home }), policy)
+      : undefined;
   const home = request.home === undefined ? undefined : pathInPlace(request.home, places);
   const environment = commandEnvironment(plan, policy.environment, {
     ...Object.fromEntries(

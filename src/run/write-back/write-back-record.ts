@@ -12,6 +12,8 @@ export interface WriteBackNote {
   readonly path: string;
   /** The version of the user's file that commands began with; absent if there was none. */
   readonly base?: string;
+  /** The version of the copy that commands find in a home of the plan's own. */
+  readonly copied?: string;
   /** The identity of the new file, from before it takes the place of the old one. */
   readonly fresh?: string;
 }

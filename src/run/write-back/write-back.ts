@@ -3,10 +3,10 @@ import { openUpper, type WrittenLayer, writtenLayers } from "../../sandboxes/scr
 import { type Facts, identityKey } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
-import { readBytes, writeBytes } from "../../system/data/file-data.ts";
+import { readBytes } from "../../system/data/file-data.ts";
 import { factsOfPath } from "../../system/data/locations.ts";
-import { flushFile } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { MOST_BYTES, makeCopy } from "./settings-copy.ts";
 import { readNotes, saveNotes, versionOf, type WriteBackNote } from "./write-back-record.ts";
 
 /**
@@ -28,20 +28,18 @@ const POINTS = {
   exchange: failpoint("run.write-back-exchange"),
   clear: failpoint("run.write-back-clear"),
 };
-/** Settings are small. */
-const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Notes the versions of these files. No command runs in the plan. */
 export function noteVersions(plan: Folder, paths: readonly string[]): void {
   const known = readNotes(plan);
   const notes = paths.flatMap((path): readonly WriteBackNote[] => {
-    const written = writtenAt(plan, path);
     const before = known.find((note) => note.path === path);
     // What an earlier command wrote is still in the layer: it began with the earlier version.
-    if (written !== undefined && before !== undefined) return [before];
+    if (before !== undefined && writtenAt(plan, before) !== undefined) return [before];
     const facts = factsOfPath(path);
-    if (facts === undefined) return [{ path }];
-    return facts.kind === "file" ? [{ path, base: versionOf(facts) }] : [];
+    const note = { path, ...(before?.copied !== undefined && { copied: before.copied }) };
+    if (facts === undefined) return [note];
+    return facts.kind === "file" ? [{ ...note, base: versionOf(facts) }] : [];
   });
   if (JSON.stringify(notes) !== JSON.stringify(known)) saveNotes(plan, notes);
 }
@@ -54,22 +52,28 @@ export function writeBack(plan: Folder): readonly string[] {
   return readNotes(plan).flatMap((note) => (putBack(plan, note) ? [] : [note.path]));
 }
 
+/** Removes copies that no command has changed. */
+export function clearCopies(plan: Folder, note: WriteBackNote): void {
+  for (const found of layersWith(plan, note.path)) if (isCopy(found, note)) clear(found);
+}
+
 function putBack(plan: Folder, note: WriteBackNote): boolean {
   const { path } = note;
+  clearCopies(plan, note);
   const name = baseName(path);
   const aside = `.${name}.drydock-${baseName(plan.path)}`;
-  if (factsOfPath(parentPath(path))?.kind !== "directory") return writtenAt(plan, path) === undefined;
+  if (factsOfPath(parentPath(path))?.kind !== "directory") return writtenAt(plan, note) === undefined;
   using folder = Folder.open(parentPath(path));
   settle(folder, name, aside, note);
-  const written = writtenAt(plan, path);
+  const written = writtenAt(plan, note);
   if (written === undefined) return true;
   if (isFresh(folder.facts(name), note)) {
     clear(written);
     return true;
   }
   if (!isAsNoted(folder.facts(name), note)) return false;
-  const bytes = contentOf(written);
-  const fresh = copyAside(folder, aside, bytes, written.facts.mode);
+  const copy = { name: aside, bytes: contentOf(written), mode: written.facts.mode };
+  const fresh = identityKey(makeCopy(POINTS.copy, folder, copy));
   saveNotes(plan, [...readNotes(plan).filter((other) => other.path !== path), { ...note, fresh }]);
   if (!exchanged(folder, name, aside, note)) return false;
   clear(written);
@@ -112,19 +116,6 @@ function isAsNoted(facts: Facts | undefined, { base }: WriteBackNote): boolean {
   return facts === undefined ? base === undefined : facts.kind === "file" && versionOf(facts) === base;
 }
 
-/** The identity of the new file. */
-function copyAside(folder: Folder, aside: string, bytes: Uint8Array, mode: number): string {
-  const fd = folder.createFile(POINTS.copy, aside, 0o600);
-  try {
-    writeBytes(POINTS.copy, fd, bytes, folder.label(aside));
-    folder.setMode(POINTS.copy, aside, mode & 0o777);
-    flushFile(POINTS.copy, fd);
-  } finally {
-    closeFile(fd);
-  }
-  return identityKey(folder.facts(aside) as Facts);
-}
-
 /** What a command wrote at a path of the machine. */
 interface Written {
   readonly layer: WrittenLayer;
@@ -132,15 +123,27 @@ interface Written {
   readonly facts: Facts;
 }
 
-function writtenAt(plan: Folder, path: string): Written | undefined {
-  const [layer] = writtenLayers(plan)
-    .filter(({ at }) => isAtOrBelow(path, at))
-    .toSorted((a, b) => b.at.length - a.at.length);
-  if (layer === undefined) return undefined;
-  const storedAt = path.slice(layer.at.length + 1);
-  using upper = openUpper(layer);
-  const facts = upper.factsBelow(storedAt);
-  return facts?.kind === "file" && facts.size <= MOST_BYTES ? { layer, storedAt, facts } : undefined;
+function writtenAt(plan: Folder, note: WriteBackNote): Written | undefined {
+  return layersWith(plan, note.path).find((found) => !isCopy(found, note));
+}
+
+/** Whether it is the copy that Drydock put into a home of the plan's own, and no command has changed it. */
+function isCopy({ facts }: Written, { copied }: WriteBackNote): boolean {
+  return versionOf(facts) === copied;
+}
+
+/** The file at a path in the innermost layers around it. A plan can have several for one home. */
+function layersWith(plan: Folder, path: string): readonly Written[] {
+  const around = writtenLayers(plan).filter(({ at }) => isAtOrBelow(path, at));
+  const longest = Math.max(...around.map(({ at }) => at.length));
+  return around
+    .filter(({ at }) => at.length === longest)
+    .flatMap((layer): readonly Written[] => {
+      const storedAt = path.slice(layer.at.length + 1);
+      using upper = openUpper(layer);
+      const facts = upper.factsBelow(storedAt);
+      return facts?.kind === "file" && facts.size <= MOST_BYTES ? [{ layer, storedAt, facts }] : [];
+    });
 }
 
 function contentOf({ layer, storedAt }: Written): Uint8Array {

@@ -1,7 +1,10 @@
-import { isAtOrBelow } from "../../core/paths/byte-path.ts";
+import { resolve } from "node:path";
+import { isAtOrBelow, parentPath } from "../../core/paths/byte-path.ts";
 import { walkBelow } from "../../engine/tree/walk.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import { isThere } from "../../system/data/existence.ts";
+import { realPathOf } from "../../system/data/locations.ts";
 import { cacheAround, isCacheLock, SHARED_CACHES } from "./caches.ts";
 import { openUpper, type WrittenLayer, writtenLayers } from "./scratch-layers.ts";
 
@@ -49,16 +52,23 @@ function* filesIn(layer: WrittenLayer, query: OutsideQuery): Generator<FoundOuts
     if (kind === undefined || !isSince(facts, (query.since ?? 0) - TICK_MS)) continue;
     const path = `${layer.at === "/" ? "" : layer.at}/${storedAt}`;
     if (kind === "symlink" && isStandIn(parent.readLink(name), path)) continue;
-    if (kind === "file" && facts.size === 0 && isCacheLock(path, query.home)) continue;
+    if (kind === "file" && facts.size === 0 && isPoint(path, layer, query)) continue;
     if (query.resources.some((location) => isAtOrBelow(path, location))) continue;
     const bytes = kind === "file" ? facts.size : 0;
     yield { path, kind, bytes, layer, storedAt, facts, ...cacheOf(path, layer, query) };
   }
 }
 
-/** Whether Drydock put a link into a private home: for what is at this path, or for a shared cache. */
+/** Whether an empty file may be a mount point that Drydock made. */
+function isPoint(path: string, { isOwnHome }: WrittenLayer, { home }: OutsideQuery): boolean {
+  return isCacheLock(path, home) || (isOwnHome && isThere(path));
+}
+
+/** Whether Drydock put a link into the home: for what is at this path, or for a shared cache. */
 function isStandIn(target: string, path: string): boolean {
-  return target === path || target.includes(`/${SHARED_CACHES}/`);
+  if (target === path || target.includes(`/${SHARED_CACHES}/`)) return true;
+  const real = realPathOf(path);
+  return real !== undefined && real === realPathOf(resolve(parentPath(path), target));
 }
 
 function cacheOf(

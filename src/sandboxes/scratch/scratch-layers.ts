@@ -14,6 +14,8 @@ import { scratchFolders } from "./scratch-place.ts";
  */
 /** The layer of the user's home. All others are those of temporary folders. */
 export const HOME_LABEL = "home";
+/** The layer of a home of the plan's own: what is in it stands alone, and shows nothing of the user's. */
+export const OWN_HOME_LABEL = `${HOME_LABEL}-own`;
 const AT = "at";
 export const UPPER = "upper";
 
@@ -25,6 +27,8 @@ export interface WrittenLayer {
   readonly at: string;
   /** Whether the folder holds only what nothing depends on. */
   readonly isTemporary: boolean;
+  /** Whether it is a home of the plan's own. */
+  readonly isOwnHome: boolean;
 }
 
 /** Notes which folder a layer covers, if that is not noted yet. */
@@ -51,6 +55,7 @@ function layersIn(scratch: Folder): readonly WrittenLayer[] {
     const at = layer && readWhole(layer, AT);
     if (at === undefined || layer?.facts(UPPER) === undefined) return [];
     const isTemporary = !name.startsWith(`${HOME_LABEL}-`);
-    return [{ folder: layer.path, at: pathFromBytes(at), isTemporary }];
+    const isOwnHome = name.startsWith(`${OWN_HOME_LABEL}-`);
+    return [{ folder: layer.path, at: pathFromBytes(at), isTemporary, isOwnHome }];
   });
 }

@@ -290,7 +290,8 @@ export const runShape = z
   })
   .meta({ id: "Run" });
 
-const explainedLines = z.array(z.strictObject({ path: z.string(), from: z.string() }));
+const explainedLine = z.strictObject({ path: z.string(), from: z.string() });
+const explainedLines = z.array(explainedLine);
 const explainedVariables = z.array(z.strictObject({ name: z.string(), from: z.string() }));
 
 export const explanationShape = z
@@ -298,6 +299,9 @@ export const explanationShape = z
     profiles: z.array(z.string()),
     resources: z.array(z.string()).describe("What it writes here lands, or is thrown away."),
     scratch: z.array(z.string()).describe("What it writes here goes with the plan."),
+    ownHome: explainedLine
+      .optional()
+      .describe("The user's home, if it sees one of the plan's own in its place."),
     kept: explainedLines.describe("What it writes here stays, at once."),
     writtenBack: explainedLines.describe("What it replaces here stays when it has ended."),
     caches: z
@@ -305,7 +309,7 @@ export const explanationShape = z
       .describe("Caches that it shares with other plans, where they are, and how many bytes they may hold."),
     protects: explainedLines.describe("Patterns of what lands only with the user's word."),
     denied: explainedLines.describe("What it can't read."),
-    readable: explainedLines.describe("What it can read in these."),
+    readable: explainedLines.describe("What it can read in these, and in a home of the plan's own."),
     sockets: explainedLines.describe("Sockets of this machine that it can reach."),
     variables: z.strictObject({ dropped: explainedVariables, set: explainedVariables }),
     network: z.enum(NETWORK_MODES),

@@ -7,6 +7,7 @@ import {
   UsageError,
 } from "../core/errors/errors.ts";
 import type { Owner } from "../core/owner.ts";
+import { ROOT_PATH } from "../core/paths/byte-path.ts";
 import { movePlan, type PlanRecord, resourceById } from "../core/plan.ts";
 import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import {
@@ -22,7 +23,7 @@ import { claimsOf } from "../sandboxes/access/claims.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { claimsExclude } from "../store/claims.ts";
 import { newId } from "../system/state/new-id.ts";
-import type { CommitAllOptions, CommitAllResult, UndoOptions } from "./commit-all.ts";
+import type { ChosenPaths, CommitAllOptions, CommitAllResult, UndoOptions } from "./commit-all.ts";
 import { type Coordinator, DryRunEnd } from "./coordinator.ts";
 import { commitFailure, failingAsOne } from "./failure.ts";
 import { planDuring } from "./journal.ts";
@@ -48,16 +49,21 @@ export class AtomicCommit {
     this.#coordinator = coordinator;
   }
 
-  /** Lands everything, or nothing. Fails only by `AtomicCommitError`. */
+  /**
+   * Lands everything, or nothing. If commands run in the plan, they stand still meanwhile; everything then
+   * lands as a part does, and the plan stays open for them. Fails only by `AtomicCommitError`.
+   */
   async commitAll(planId: string, options: CommitAllOptions): Promise<CommitAllResult> {
     return await failingAsOne("commit", () =>
-      this.#locked(planId, async (plan, owner) => {
-        const { participants, more } = await this.#toCommit(plan, options);
-        return resultOf(
-          plan,
-          await this.#begin(plan, owner, { direction: "commit", participants, ...more }, options),
-        );
-      }),
+      this.#locked(planId, (plan, owner) =>
+        this.#whileHeld(plan, async () => {
+          const { participants, more } = await this.#toCommit(plan, options);
+          return resultOf(
+            plan,
+            await this.#begin(plan, owner, { direction: "commit", participants, ...more }, options),
+          );
+        }),
+      ),
     );
   }
 
@@ -91,11 +97,12 @@ export class AtomicCommit {
     await options.review?.();
     const capabilitiesOf = (ref: SandboxRef) => sandboxes.capabilitiesOf(ref);
     const all = await participantsOf(plan, records, capabilitiesOf);
-    const chosen = await options.choose?.();
-    if (chosen !== undefined && options.squash === true)
+    const part = await options.choose?.();
+    if (part !== undefined && options.squash === true)
       throw new UsageError("A part of the work has no commits, so they can't become one.", {
         hint: "Commits land with the rest, when the whole plan is applied.",
       });
+    const chosen = part ?? (sandboxes.hold.isHeld(plan.id) ? everythingOf(all) : undefined);
     const taking = chosen === undefined ? all : await choosing(all, chosen, sandboxes);
     assertAllowed(taking, plan, options);
     const participants = withWord(plan, taking, {
@@ -135,9 +142,14 @@ export class AtomicCommit {
     };
   }
 
-  /** Takes a transaction over from a dead process and brings it to its end. The caller holds its claims. */
-  async takeOver(transaction: TransactionRecord, owner: Owner): Promise<Outcome> {
-    return await this.#coordinator.run(advance({ ...transaction, owner }, { was: "recovered" }));
+  /**
+   * Takes a transaction over from a dead process and brings it to its end. The caller holds its claims.
+   * Commands went on when that process died.
+   */
+  async takeOver(plan: PlanRecord, transaction: TransactionRecord, owner: Owner): Promise<Outcome> {
+    return await this.#whileHeld(plan, () =>
+      this.#coordinator.run(advance({ ...transaction, owner }, { was: "recovered" })),
+    );
   }
 
   /** Continues as a person decided, where the journal can't tell. */
@@ -150,8 +162,10 @@ export class AtomicCommit {
         });
       // A landing that can't finish may be given up; everything else follows from the journal.
       const isGivenUp = pending.phase === "landing" && pending.direction === "commit" && how === "abort";
-      if (pending.phase !== "in-doubt" && !isGivenUp) return await this.takeOver(pending, owner);
-      return await this.#coordinator.run(advance({ ...pending, owner }, { was: "settled", how }));
+      if (pending.phase !== "in-doubt" && !isGivenUp) return await this.takeOver(plan, pending, owner);
+      return await this.#whileHeld(plan, () =>
+        this.#coordinator.run(advance({ ...pending, owner }, { was: "settled", how })),
+      );
     });
   }
 
@@ -169,6 +183,10 @@ export class AtomicCommit {
       { id: newId(), planId: plan.id, owner, startedAt, phase: "preparing", ...facts },
       options,
     );
+  }
+
+  async #whileHeld<T>(plan: PlanRecord, action: () => Promise<T>): Promise<T> {
+    return await this.#session.sandboxes.hold.during(plan, "apply", action);
   }
 
   async #locked<T>(planId: string, action: (plan: PlanRecord, owner: Owner) => Promise<T>): Promise<T> {
@@ -197,6 +215,11 @@ export class AtomicCommit {
       );
     }
   }
+}
+
+/** Everything as a part: it lands by copies, and the sandboxes go on. */
+function everythingOf(participants: readonly Participant[]): readonly ChosenPaths[] {
+  return participants.map(({ resource }) => ({ resource, only: [ROOT_PATH] }));
 }
 
 /** Refuses a plan whose undo record is gone. */

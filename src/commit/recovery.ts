@@ -93,7 +93,7 @@ export class Recovery {
           report.pending.push({ ...work, attention: [], why: doubtOf(now), inDoubt: true });
           return;
         }
-        const outcome = await commit.takeOver(now, owner);
+        const outcome = await commit.takeOver(known, now, owner);
         sort(outcome, work, report);
         await this.#note(outcome, now);
       }),

@@ -24,8 +24,9 @@ export interface StrategyCapabilities {
   /** checkpoint and restoreCheckpoint work. Default: true. */
   readonly checkpoint?: boolean;
   /**
-   * What it can do with a sandbox while commands inside stand still, and go on with it afterwards. Default:
-   * nothing; Drydock then refuses it as long as a command runs.
+   * What it can do with a sandbox while commands inside stand still, and go on with it afterwards. `apply`
+   * needs `partial`: everything then lands as a part. Default: nothing; Drydock then refuses it as long as a
+   * command runs.
    */
   readonly whileRunning?: readonly RunningOperation[];
   /** How the strategy isolates work from the original. Default: `copy`. */

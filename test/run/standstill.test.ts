@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { childrenOf } from "../../src/system/process/processes.ts";
 import { program, type Running } from "../end-to-end/workplace.ts";
 import { FAILPOINT_NAMES } from "../failpoint-names.ts";
 import { IS_LONG } from "../support/long-form.ts";
+import { end, goesOn, standsStill } from "./running-command.ts";
 import { ACTORS, type Actor, ANY_ACTOR, Stage } from "./stage.ts";
 
 /**
@@ -51,32 +51,11 @@ async function counting(stage: Stage, strategy: string) {
   return { plan, command };
 }
 
-/** Waits until the command says something new. */
-async function goesOn(command: Running): Promise<void> {
-  const before = command.stdout.length;
-  await command.until(() => command.stdout.length > before + 20);
-}
-
-/** Waits until it says nothing new: what it said before it was stopped may still be on its way to us. */
-async function standsStill(command: Running): Promise<void> {
-  for (let round = 0; round < 100; round += 1) {
-    const before = command.stdout;
-    await delay(200);
-    if (command.stdout === before) return;
-  }
-  assert.fail("it goes on");
-}
-
 /** Ends the process inside that wakes the others, as a command could. */
 function endGuardOf(drydock: Running): void {
   const [entering = 0] = childrenOf(drydock.pid ?? 0);
   const [guard = 0] = childrenOf(entering);
   process.kill(guard, "SIGKILL");
-}
-
-async function end(command: Running): Promise<void> {
-  command.signal("SIGTERM");
-  await command.ended();
 }
 
 describe("Commands of a plan stand still while it is worked on", () => {

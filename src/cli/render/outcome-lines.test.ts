@@ -21,11 +21,11 @@ const plan = { planId: "01A", planName: "fix", direction: "commit", attention: [
 describe("outcomes for people", () => {
   it("[A13] say of an apply what landed where, and who had nothing to land", () => {
     const participants = ["  app   1 change   filesystem_copy", "  data  unchanged  copy_on_write"];
-    assert.deepEqual(applyLines(result, false), ["Applied plan 01A: 1 change landed.", ...participants]);
+    assert.deepEqual(applyLines(result), ["Applied plan 01A: 1 change landed.", ...participants]);
     const undone: ApplyResult = { ...result, state: "undone" };
     assert.deepEqual(undoLines(undone), ["Undid plan 01A: 1 change taken back.", ...participants]);
     assert.equal(
-      applyLines({ ...result, participants: [] }, true)[0],
+      applyLines({ ...result, participants: [] }, { dryRun: true })[0],
       "Plan 01A can be applied: 0 changes would land. Nothing was changed.",
     );
   });
@@ -33,8 +33,12 @@ describe("outcomes for people", () => {
   it("[A1] say of a part that it is one, and what is still there", () => {
     const part: ApplyResult = { ...result, state: "open" };
     assert.equal(
-      applyLines(part, false)[0],
+      applyLines(part)[0],
       "Applied a part of plan 01A: 1 change landed. The rest stays in the plan.",
+    );
+    assert.equal(
+      applyLines(part, { isWhole: true })[0],
+      "Applied plan 01A: 1 change landed. The plan stays open, because commands run in it.",
     );
     assert.equal(undoLines(part)[0], "Undid the last part of plan 01A: 1 change taken back.");
     assert.equal(

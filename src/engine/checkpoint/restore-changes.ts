@@ -12,6 +12,7 @@ import { removeTree } from "../tree/remove-tree.ts";
 import type { Steps } from "../work/pace.ts";
 import { lostPaths, namesOfInodes, planRestore, type RestorePlan } from "./restore-plan.ts";
 import { metadataAt, pathsToCopy, type SavedChanges } from "./saved-changes.ts";
+import { assertNoneWritten } from "./written-files.ts";
 
 const POINTS = {
   remove: failpoint("restore.remove"),
@@ -31,16 +32,19 @@ export interface RestoredTree {
   readonly saved: SavedChanges;
   /** Whether only one file of the folder counts. The folder itself is then not ours. */
   readonly isSingleFile: boolean;
+  /** Whether commands stand still in the tree, and go on with it afterwards. */
+  readonly isHeld: boolean;
   readonly isOriginalUnchanged: (path: string, base: BaseFacts) => boolean;
 }
 
 /**
  * Refuses a restore that could not be exact: entries that come from the original must still be unchanged
- * there.
+ * there. Also refuses one that takes a file away from a command that writes to it.
  */
 export function assertRestorable(tree: RestoredTree): RestorePlan {
   const plan = planRestore(tree.now, tree.own, tree.saved, tree.baseline);
   const lost = lostPaths(plan, tree.baseline, tree.isOriginalUnchanged);
+  if (tree.isHeld) assertNoneWritten(tree.own, removedPaths(plan));
   if (lost.length === 0) return plan;
   throw new SandboxConflictError(lost, {
     message: `The checkpoint can't be restored: ${lost[0]?.path} and ${lost.length - 1} more paths changed in the original meanwhile.`,
@@ -61,8 +65,7 @@ export function* restoreChanges(tree: RestoredTree, copies: Folder): Steps {
   const plan = assertRestorable(tree);
   const { own, original, saved } = tree;
   unlock(own, plan.folders);
-  for (const { path, operation } of [...plan.reverts, ...plan.applies])
-    if (operation !== "metadata") remove(own, path);
+  for (const path of removedPaths(plan)) remove(own, path);
   const returned = new Set(plan.fromOriginal);
   const tops = plan.fromOriginal.filter((path) => !returned.has(parentPath(path)));
   yield* copyEntries(original, own, tops, {
@@ -77,6 +80,11 @@ export function* restoreChanges(tree: RestoredTree, copies: Folder): Steps {
   relink(own, saved.links);
   giveMetadataBack(tree, plan);
   noteOtherFiles(tree, plan);
+}
+
+/** The paths at which something else comes, or nothing. */
+function removedPaths({ reverts, applies }: RestorePlan): string[] {
+  return [...reverts, ...applies].filter(({ operation }) => operation !== "metadata").map(({ path }) => path);
 }
 
 /** Without privilege, we can't work in a folder that refuses its owner. */

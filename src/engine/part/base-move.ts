@@ -8,6 +8,7 @@ import type { LandedPart } from "../landing/landed-part.ts";
 import type { Direction, Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
 import { walkFrom } from "../tree/walk.ts";
+import { isWritten } from "../tree/written-file.ts";
 
 /** How the base of a tree moves when a part of the work has landed, or was taken back. */
 export interface BaseMove {
@@ -106,11 +107,18 @@ function* nowAt(
   yield {
     path,
     original: isThere ? facts : { ...copy, ...NO_IDENTITY },
-    // Of this file not everything has landed, so it is compared again.
-    copy: entry.partly === true ? { ...copy, ctime: NO_TIME } : suspectSince(manifest.barrier, copy),
+    copy: isCompared(entry, here, copy) ? { ...copy, ctime: NO_TIME } : suspectSince(manifest.barrier, copy),
     xattrs: readXattrs(isThere ? there : here, name),
     ...(copy.kind === "symlink" && { target: here.readLink(name) }),
   };
+}
+
+/**
+ * Whether a diff always has to look at the content: not everything of the file has landed, or a program has
+ * it open for writing. On some file systems, what a program writes to a mapped file moves no time.
+ */
+function isCompared({ partly, path }: ManifestEntry, here: Folder, { kind }: Facts): boolean {
+  return partly === true || (kind === "file" && isWritten(here, baseName(path)));
 }
 
 /**

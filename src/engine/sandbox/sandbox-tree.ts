@@ -108,4 +108,6 @@ export interface BegunRestore<Tree> {
   readonly checkpoint: Folder;
   /** The notes that were saved with the tree. */
   readonly notes: Buffer;
+  /** Whether commands stand still in the tree, and go on with it afterwards. */
+  readonly isHeld: boolean;
 }

@@ -72,7 +72,9 @@ export class PlanRestores implements UnfinishedCheckpoints {
     const halfMade = all.filter(({ state }) => state === "saving");
     if (halfMade.length > 0) await store.write(dropped(halfMade), "ordered");
     const safety = all.find(({ state }) => state === "restoring" || state === "returning");
-    const restore = safety === undefined ? undefined : await this.#resumeRestore(plan, safety, all);
+    const resumed = safety && (() => this.#resumeRestore(plan, safety, all));
+    // Commands go on when a restore dies; it ends as it began, while they stand still.
+    const restore = resumed && (await sandboxes.hold.during(plan, "restore", resumed));
     return { restore, warnings: await sandboxes.checkpoints.drop(plan.id) };
   }
 

@@ -38,7 +38,7 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
       commit: "two-phase",
       undo: true,
       partial: true,
-      whileRunning: ["checkpoint"],
+      whileRunning: ["checkpoint", "apply"],
       checkpoint: true,
       isolation: "copy",
       strength: builtInStrength("snapshot"),

@@ -21,7 +21,7 @@ export class CopyOnWriteStrategy extends CopyingStrategy {
         commit: "two-phase",
         undo: true,
         partial: true,
-        whileRunning: ["checkpoint"],
+        whileRunning: ["checkpoint", "restore", "apply"],
         checkpoint: true,
         isolation: "copy",
         strength: builtInStrength("copy_on_write"),

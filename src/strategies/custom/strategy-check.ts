@@ -49,13 +49,16 @@ function capabilityProblems(declared: Members): readonly string[] {
   });
 }
 
-function combinationProblems({ commit, undo, partial, checkpoint }: Members): readonly string[] {
+function combinationProblems(declared: Members): readonly string[] {
+  const { commit, undo, partial, checkpoint, whileRunning } = declared;
   const problems: string[] = [];
   // Drydock saves the work before the commit, so that it is there again after the commit is undone.
   if (commit === "one-phase" && undo === true && checkpoint === false)
     problems.push("capabilities.checkpoint (one-phase with undo needs checkpoints)");
   if (partial === true && (commit !== "two-phase" || undo === false))
     problems.push("capabilities.partial (only a two-phase strategy with undo can land parts)");
+  if (Array.isArray(whileRunning) && whileRunning.includes("apply") && partial !== true)
+    problems.push("capabilities.partial (what lands while commands run lands as a part)");
   if (commit === "in-place" && undo === true) problems.push("a commit step (in-place excludes undo)");
   return problems;
 }

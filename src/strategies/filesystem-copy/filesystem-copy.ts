@@ -15,7 +15,7 @@ export class FilesystemCopyStrategy extends CopyingStrategy {
         commit: "two-phase",
         undo: true,
         partial: true,
-        whileRunning: ["checkpoint"],
+        whileRunning: ["checkpoint", "restore", "apply"],
         checkpoint: true,
         isolation: "copy",
         strength: builtInStrength("filesystem_copy"),

@@ -89,9 +89,10 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     yield* saveEntries(workspace, made, { own, paths: pathsToCopy(saved) }, notes);
   }
 
-  protected override assertExact({ workspace, tree, original, own }: Sandbox, id: string): void {
+  protected override assertExact(sandbox: Sandbox, id: string, isHeld: boolean): void {
+    const { workspace, tree, original, own } = sandbox;
     const examined = examine(tree, original, own);
-    assertRestorable(restoredTree(tree, { original, own, ...examined }, notesOf(workspace, id)));
+    assertRestorable(restoredTree(tree, { original, own, isHeld, ...examined }, notesOf(workspace, id)));
     this.#examined = { path: workspace.path, ...examined };
   }
 
@@ -101,6 +102,7 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     original,
     checkpoint,
     notes,
+    isHeld,
   }: BegunRestore<CopiedTree>): Steps {
     const hasMoved = tree.returnBase(savedIn(notes));
     // Reuses the state that the check found a moment ago.
@@ -109,7 +111,7 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     using own = tree.openOwn();
     using copies = openEntries(checkpoint);
     const found = examined ?? examine(tree, original, own);
-    const restored = restoredTree(tree, { original, own, ...found }, notes);
+    const restored = restoredTree(tree, { original, own, isHeld, ...found }, notes);
     yield* restoreChanges(restored, copies);
     // After a power cut, the restore continues by reading the baseline.
     tree.saveBaseline(restored.baseline, "flushed");
@@ -132,14 +134,12 @@ function savedIn(notes: Buffer): SavedChanges {
 
 function restoredTree(
   tree: CopiedTree,
-  { original, own, baseline, now }: ExaminedTree & Pick<RestoredTree, "original" | "own">,
+  found: ExaminedTree & Pick<RestoredTree, "original" | "own" | "isHeld">,
   notes: Buffer,
 ): RestoredTree {
+  const { original } = found;
   return {
-    own,
-    original,
-    baseline,
-    now,
+    ...found,
     saved: savedIn(notes),
     isSingleFile: tree.isSingleFile,
     isOriginalUnchanged: (path, base) => tree.age.isStillBase(original.factsBelow(path), base),

@@ -84,7 +84,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
   protected abstract bringTreeBack(begun: BegunRestore<Tree>): Steps;
 
   /** Refuses a restore that could not be exact, before anything is touched. */
-  protected assertExact(_sandbox: OpenSandbox<Tree>, _checkpointId: string): void {
+  protected assertExact(_sandbox: OpenSandbox<Tree>, _checkpointId: string, _isHeld: boolean): void {
     // A strategy that saves the whole tree can always restore it.
   }
 
@@ -277,7 +277,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     await this.freeze(ref, workspace);
     if (isRestoring(workspace)) return;
     using sandbox = await this.open(ref);
-    this.assertExact(sandbox, checkpointId);
+    this.assertExact(sandbox, checkpointId, this.standsStill(ref));
   }
 
   protected async release(ref: SandboxRef, workspace: Folder | undefined): Promise<void> {
@@ -335,8 +335,11 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
   protected async bringBack(ref: SandboxRef, workspace: Folder, saved: SavedWork): Promise<void> {
     const scope = scopeFrom(ref);
     using original = openOriginal(scope);
-    const begun = { workspace, tree: this.tree(workspace, scope), original, ...saved };
+    const isHeld = this.standsStill(ref);
+    const begun = { workspace, tree: this.tree(workspace, scope), original, ...saved, isHeld };
     await this.work.toEnd("restoring", this.bringTreeBack(begun));
+    // Waits until every change of the commands that go on has another change time than what was restored.
+    if (isHeld) takeBarrier(workspace);
   }
 
   /** Opens a sandbox after freezing it. */

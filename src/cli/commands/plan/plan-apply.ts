@@ -61,7 +61,8 @@ export function define(command: Command, context: CommandContext): void {
         ...{ checks, squash, approved, approvedPart, dryRun, allowIrreversible, afterRestart, update },
       },
     );
-    reportApply(context, result, () => applyLines(result, dryRun));
+    const isWhole = only === undefined && !approvedPart && !interactive;
+    reportApply(context, result, () => applyLines(result, { dryRun, isWhole }));
   });
 }
 

@@ -3,21 +3,32 @@ import type { LastingResource } from "../../../core/transaction.ts";
 import type { ApplyResult, ParticipantResult } from "../../../plans/landing-views.ts";
 import { textTable } from "../text-table.ts";
 
-/** The result of an apply, or with `dryRun` what it would have been. */
-export function applyLines(result: ApplyResult, dryRun: boolean): readonly string[] {
-  const headline = dryRun
-    ? `Plan ${result.planId} can be applied: ${count(result)} would land. Nothing was changed.`
-    : result.state === "open"
-      ? `Applied a part of plan ${result.planId}: ${count(result)} landed. The rest stays in the plan.`
-      : `Applied plan ${result.planId}: ${count(result)} landed.`;
-  return [headline, ...participantLines(result.participants)];
+/** The result of an apply. */
+export function applyLines(result: ApplyResult, apply: AskedApply = {}): readonly string[] {
+  return [headline(result, apply), ...participantLines(result.participants)];
+}
+
+/** What the user asked for. */
+interface AskedApply {
+  /** Only to know what would land. */
+  readonly dryRun?: boolean;
+  /** Everything, and not a part. */
+  readonly isWhole?: boolean;
+}
+
+function headline(result: ApplyResult, { dryRun = false, isWhole = false }: AskedApply): string {
+  const { planId, state } = result;
+  if (dryRun) return `Plan ${planId} can be applied: ${count(result)} would land. Nothing was changed.`;
+  if (state !== "open") return `Applied plan ${planId}: ${count(result)} landed.`;
+  return isWhole
+    ? `Applied plan ${planId}: ${count(result)} landed. The plan stays open, because commands run in it.`
+    : `Applied a part of plan ${planId}: ${count(result)} landed. The rest stays in the plan.`;
 }
 
 /** The result of an undo. */
 export function undoLines(result: ApplyResult): readonly string[] {
-  const headline = `${undid(result)} plan ${result.planId}: ${count(result)} taken back.`;
   return [
-    headline,
+    `${undid(result)} plan ${result.planId}: ${count(result)} taken back.`,
     ...participantLines(result.participants),
     ...(result.stays ?? []).map((stays) => `Not taken back: ${lastingText(stays)}.`),
   ];

@@ -42,7 +42,7 @@ export function outcomeLines(run: RunOutcome, { wanted, home }: OutcomeOptions):
           : `Discarded, but for the changes of ${stays.map(displayPath).join(", ")}: they were made in place, and stay.`,
       ];
     case "applied":
-      return apply === undefined ? [] : applyLines(apply, false);
+      return apply === undefined ? [] : applyLines(apply);
     case "kept":
       return [
         `${wanted ? `Not applied, because the command ${whyKept(run)}; kept` : "Kept"} as plan ${displayPath(planId)}.`,

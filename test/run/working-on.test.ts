@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Running } from "../end-to-end/workplace.ts";
+import { IS_LONG } from "../support/long-form.ts";
+import { end, goesOn, standsStill } from "./running-command.ts";
+import { ACTORS, type Actor, Stage } from "./stage.ts";
+
+/** Makes a file for each number, in a new folder and beside it, and says the number afterwards. */
+const NAMES = `mkdir new
+i=0
+while :; do
+  i=$((i + 1))
+  echo $i > new/n-$i && echo $i > n-$i
+  echo $i
+  sleep 0.02
+done`;
+
+/** What lands while commands run, by strategy. */
+const CASES: readonly (readonly [Actor, string])[] = ACTORS.flatMap((actor) =>
+  IS_LONG || actor === "user" ? [[actor, "filesystem_copy"] as const] : [],
+);
+
+/** Steps of an apply after which commands go on in another situation; the long form takes all of them. */
+const APPLY_POINTS = new Set(["stage.manifest", "land.add", "part.note-base", "part.flush-settled"]);
+const HOLDER = join(import.meta.dirname, "../rivals/holder.ts");
+
+interface Work {
+  readonly plan: string;
+  readonly command: Running;
+}
+
+async function working(stage: Stage, strategy: string, program: readonly string[]): Promise<Work> {
+  const plan = stage.done("plan", "create", "-r", `${stage.project},strategy=${strategy}`).trim();
+  const command = stage.start(["plan", "exec", plan, "--", ...program]);
+  await goesOn(command);
+  return { plan, command };
+}
+
+/** The last number that a command has said. */
+function saidBy({ stdout }: Running): number {
+  return Number(stdout.trim().split("\n").at(-1));
+}
+
+/** The numbers of the files that NAMES makes, which must be the same in both folders, but for the last. */
+function numbersIn(folder: string): readonly number[] {
+  const numbers = (path: string) =>
+    readdirSync(path)
+      .flatMap((name) => (name.startsWith("n-") ? [Number(name.slice(2))] : []))
+      .toSorted((a, b) => a - b);
+  const [inside, beside] = [numbers(join(folder, "new")), numbers(folder)];
+  assert.ok(inside.length - beside.length === 0 || inside.length - beside.length === 1);
+  assert.deepEqual(inside.slice(0, beside.length), beside);
+  return beside;
+}
+
+function upTo(last: number): readonly number[] {
+  return Array.from({ length: last }, (_, index) => index + 1);
+}
+
+/** The failpoints that a command of Drydock passes, each once. */
+function passed(stage: Stage, args: readonly string[]): readonly string[] {
+  const trace = join(stage.home, "trace");
+  const { status, stderr } = stage.drydock(args, { env: { DRYDOCK_FAILPOINT_TRACE: trace } });
+  assert.equal(status, 0, stderr);
+  return [...new Set(readFileSync(trace, "utf8").match(/(?<=^failpoint ).+$/gm))];
+}
+
+/** Tells a program of HOLDER what to write, and waits until it has. */
+async function write(holder: Running, text: string): Promise<void> {
+  const before = holder.stdout.length;
+  holder.input(`${text}\n`);
+  await holder.until(() => holder.stdout.length > before);
+  assert.match(holder.stdout, /written\n$/);
+}
+
+describe("A plan is worked on while commands run in it", () => {
+  for (const [actor, strategy] of CASES) {
+    it(`[I8] as ${actor}, with ${strategy}: each apply lands every write before it and none after`, async () => {
+      using stage = new Stage(actor);
+      const { plan, command } = await working(stage, strategy, ["sh", "-c", NAMES]);
+      for (let round = 0; round < 2; round += 1) {
+        const said = saidBy(command);
+        const { state } = stage.answer("plan", "apply", plan);
+        assert.equal(state, "open");
+        const landed = numbersIn(stage.project);
+        assert.deepEqual(landed, upTo(landed.length));
+        assert.ok(landed.length >= said, `${landed.length} is from before ${said}`);
+        await goesOn(command);
+        assert.deepEqual(numbersIn(stage.project), landed, "something landed unseen");
+      }
+      await end(command);
+      const said = saidBy(command);
+      assert.equal(stage.answer("plan", "apply", plan).state, "applied");
+      const landed = numbersIn(stage.project);
+      assert.deepEqual(landed, upTo(landed.length));
+      assert.ok(landed.length >= said);
+    });
+
+    for (const how of ["descriptor", "mapping"])
+      it(`[I8] as ${actor}, with ${strategy}: what a program writes to a ${how} after an apply lands with the next one`, async () => {
+        using stage = new Stage(actor);
+        const original = () => readFileSync(join(stage.project, "a.txt"), "utf8");
+        const plan = stage.done("plan", "create", "-r", `${stage.project},strategy=${strategy}`).trim();
+        const holder = stage.start(["plan", "exec", plan, "--", process.execPath, HOLDER, how, "a.txt"]);
+        await holder.until(() => holder.stdout === "ready\n");
+        for (const text of ["two", "six", "ten"]) {
+          const before = original();
+          await write(holder, text);
+          assert.equal(original(), before, "it landed unseen");
+          assert.equal(stage.answer("plan", "apply", plan).participants[0].changes, 1);
+          assert.equal(original(), `${text}\n`);
+        }
+        await write(holder, "end");
+        assert.equal(original(), "ten\n");
+        await end(holder);
+        stage.done("plan", "undo", plan);
+        assert.equal(original(), "six\n");
+        stage.done("plan", "apply", plan);
+        assert.equal(original(), "end\n");
+      });
+
+    it(`[I8] [I9] as ${actor}, with ${strategy}: an apply that is killed at any step lands all or nothing, and loses nothing`, async () => {
+      using stage = new Stage(actor);
+      const { plan, command } = await working(stage, strategy, ["sh", "-c", NAMES]);
+      const apply = ["plan", "apply", plan];
+      const points = passed(stage, apply).filter((name) => IS_LONG || APPLY_POINTS.has(name));
+      assert.ok(points.length >= APPLY_POINTS.size, points.join());
+      for (const point of points) {
+        const { status } = stage.drydock(apply, { env: { DRYDOCK_FAILPOINT: `${point}=kill` } });
+        assert.equal(status, null, `it was not killed at ${point}`);
+        await goesOn(command);
+        const recovery = stage.drydock(["recover"]);
+        assert.equal(recovery.status, 0, recovery.stderr);
+        assert.equal(stage.answer("plan", "show", plan).state, "open");
+        const landed = numbersIn(stage.project);
+        assert.deepEqual(landed, upTo(landed.length), `after a kill at ${point}`);
+        await goesOn(command);
+      }
+      await end(command);
+      const said = saidBy(command);
+      stage.done(...apply);
+      const landed = numbersIn(stage.project);
+      assert.deepEqual(landed, upTo(landed.length));
+      assert.ok(landed.length >= said);
+    });
+
+    it(`[I8] [I9] as ${actor}, with ${strategy}: a restore takes back every write before it and none after, also if it is killed`, async () => {
+      using stage = new Stage(actor);
+      const { plan, command } = await working(stage, strategy, ["sh", "-c", NAMES]);
+      const { id } = stage.answer("plan", "checkpoint", plan);
+      await goesOn(command);
+      const restore = ["plan", "restore", plan, id];
+      stage.done(...restore);
+      await goesOn(command);
+      const { status } = stage.drydock(restore, { env: { DRYDOCK_FAILPOINT: "restore.remove:2=kill" } });
+      assert.equal(status, null);
+      await goesOn(command);
+      const before = saidBy(command);
+      const recovery = stage.start(["recover"], { DRYDOCK_FAILPOINT: "restore.remove:1=stop" });
+      await recovery.stopped();
+      await standsStill(command);
+      recovery.signal("SIGCONT");
+      assert.equal((await recovery.ended()).status, 0);
+      await goesOn(command);
+      await end(command);
+      stage.done("plan", "apply", plan);
+      const landed = numbersIn(stage.project);
+      const saved = landed.findIndex((number, index) => number !== index + 1);
+      assert.ok(saved > 0, "nothing was taken back");
+      const [first = 0] = landed.slice(saved);
+      assert.ok(first > before, `${first} is from before ${before}`);
+      assert.deepEqual(
+        landed.slice(saved),
+        upTo(landed.length - saved).map((number) => first + number - 1),
+      );
+    });
+
+    it(`[I8] as ${actor}, with ${strategy}: a restore is refused that takes a file away from a program that writes to it`, async () => {
+      using stage = new Stage(actor);
+      const plan = stage.done("plan", "create", "-r", `${stage.project},strategy=${strategy}`).trim();
+      const { id } = stage.answer("plan", "checkpoint", plan);
+      const command = ["plan", "exec", plan, "--", process.execPath, HOLDER, "mapping", "a.txt"];
+      const holder = stage.start(command);
+      await holder.until(() => holder.stdout === "ready\n");
+      await write(holder, "two");
+      const { status, stderr } = stage.drydock(["plan", "restore", plan, id]);
+      assert.equal(status, 1);
+      assert.match(stderr, /A command of the plan has a\.txt open for writing/);
+      await write(holder, "six");
+      await end(holder);
+      assert.equal(stage.done("plan", "read", plan, "project", "a.txt"), "six\n");
+      stage.done("plan", "restore", plan, id);
+      assert.equal(stage.done("plan", "read", plan, "project", "a.txt"), "one\n");
+      stage.done("plan", "cancel", plan);
+    });
+  }
+});

@@ -2,16 +2,17 @@ import { describe, it } from "node:test";
 import { IS_LONG } from "../support/long-form.ts";
 import { disturb } from "./disturb.ts";
 import { errorCases, lastingErrorCases } from "./error-cases.ts";
-import { BEYOND_ENTRY } from "./points.ts";
+import { BEYOND_ENTRY, spread } from "./points.ts";
 import { apply, cancel, create, rollback, undo } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
 const SMALL: WorldOptions = { ...COPY, isSmall: true };
 
-/** An error at each point, and, where most is at stake, at all passes of each. */
+/** An error at each point, and, where most is at stake, at all passes of some; of each in a long run. */
 const errors: typeof errorCases = (scenario, points) => {
-  const lasting = IS_LONG || scenario === apply ? points : [];
+  const repeated = points.filter(({ pass }) => pass > 1);
+  const lasting = IS_LONG || scenario === apply ? spread(repeated, 8) : [];
   return [...errorCases(scenario, points), ...lastingErrorCases(scenario, lasting)];
 };
 const INNER = { at: BEYOND_ENTRY };

@@ -9,7 +9,7 @@ import type { OriginalPlace, WorldOptions } from "./world.ts";
  * Points that differ by where things are: what is tried at each of them, the rest is tried elsewhere at all
  * passes.
  */
-const TELLING = /^(?:workspace|landings|land|stage|cleanup|record)\./;
+const TELLING = /^(?:workspace|landings|land|record)\./;
 
 describe("originals on several file systems in one plan", { skip: whyNoImages() ?? false }, () => {
   const images = new Map<ImageFileSystem, MountedImage>();

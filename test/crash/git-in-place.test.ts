@@ -1,4 +1,5 @@
 import { describe, it } from "node:test";
+import { itInLongForm } from "../support/long-form.ts";
 import { disturb } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
 import { giveUpLanded, IN_PLACE } from "./git-scenarios.ts";
@@ -24,12 +25,14 @@ describe("a folder and a git checkout at its own path in one plan", { skip }, ()
     disturb(t, create, IN_PLACE, { at: /^git-checkout/ }));
   it("[G8][L4] a crash in rollback leaves the plan open", (t) =>
     disturb(t, rollback, IN_PLACE, { at: /^git/ }));
-  it("[T2][G8][A3] apply dies while refs move, and its recovery dies", (t) =>
-    disturb(t, recoveryAfter(apply, "git-lock.move:2=kill"), IN_PLACE, { at: /^git-lock\.(?:move|remove)/ }));
-  it("[G3][A1][A2] an error in apply is all or nothing, and its report is true", (t) =>
+  itInLongForm("[T2][G8][A3] apply dies while refs move, and its recovery dies", (t) =>
+    disturb(t, recoveryAfter(apply, "git-lock.move:2=kill"), IN_PLACE, { at: /^git-lock\.(?:move|remove)/ }),
+  );
+  itInLongForm("[G3][A1][A2] an error in apply is all or nothing, and its report is true", (t) =>
     disturb(t, apply, IN_PLACE, {
       at: /^git(?:-checkout|-lock\.(?:take|move|remove)|\.(?:pack|replace|fetch))/,
       by: errorCases,
       some: 3,
-    }));
+    }),
+  );
 });

@@ -1,4 +1,5 @@
 import { describe, it } from "node:test";
+import { itInLongForm } from "../support/long-form.ts";
 import { disturb } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
 import {
@@ -12,7 +13,6 @@ import {
   merge,
   undoAgain,
 } from "./git-scenarios.ts";
-import { firstAndLast } from "./points.ts";
 import { recoveryAfter } from "./scenarios.ts";
 
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
@@ -35,7 +35,6 @@ describe("a folder and a git checkout in one plan", () => {
   it("[G3][A3] a crash in a landing with hooks tells them once at most, and only of what has landed", (t) =>
     disturb(t, applyWithHooks, MIXED, {
       at: /^git\.(?:run-hook|index-for-hook|write-message)|git-landing\.(?:flush-)?done/,
-      choose: firstAndLast,
     }));
   it("[T2][G1] a crash in giving up a landing leaves both as they were, or lets both land", (t) =>
     disturb(t, giveUpLanded, MIXED, { at: /^git(?:-lock\.move|\.undo)/ }));
@@ -44,8 +43,9 @@ describe("a folder and a git checkout in one plan", () => {
       at: /^git\.remove-index/,
     }));
   it("[T2][G5][A3] a crash in undo takes back both or neither", (t) => disturb(t, undo, MIXED, { at: OWN }));
-  it("[G5][A3] so does one in an undo that was tried before", (t) =>
-    disturb(t, undoAgain, MIXED, { at: /index/ }));
+  itInLongForm("[G5][A3] so does one in an undo that was tried before", (t) =>
+    disturb(t, undoAgain, MIXED, { at: /index/ }),
+  );
   it("[G6][C2][L4] a crash in create leaves a whole plan or none", (t) =>
     disturb(t, create, MIXED, { at: OWN }));
   it("[G1][L4] a crash in rollback leaves the plan open", (t) =>
@@ -61,16 +61,19 @@ describe("a folder and a git checkout in one plan", () => {
     disturb(t, restore, MIXED, { at: OWN }));
   // The objects are fetched while the files are staged; by then both are done.
   for (const point of ["git-landing.record:1", "git-lock.move:1"])
-    it(`[T2][A3] apply dies at ${point}, and its recovery dies`, (t) =>
-      disturb(t, recoveryAfter(apply, `${point}=kill`), MIXED, { at: OWN }));
+    itInLongForm(`[T2][A3] apply dies at ${point}, and its recovery dies`, (t) =>
+      disturb(t, recoveryAfter(apply, `${point}=kill`), MIXED, { at: OWN }),
+    );
   it("[G3][A1][A2] an error in apply is all or nothing, and its report is true", (t) =>
     disturb(t, apply, MIXED, {
       at: /^git(?:-lock|-landing|\.(?:fetch|merge|commit|flush|undo))/,
       by: errorCases,
-      some: 6,
+      some: 3,
     }));
-  it("[G3][A5] an error in undo is all or nothing", (t) =>
-    disturb(t, undo, MIXED, { at: TAKING_BACK, by: errorCases }));
-  it("[G3][C2] an error in create leaves a whole plan or none", (t) =>
-    disturb(t, create, MIXED, { at: /^git\.(?:create-folder|check-out|finish)/, by: errorCases }));
+  itInLongForm("[G3][A5] an error in undo is all or nothing", (t) =>
+    disturb(t, undo, MIXED, { at: TAKING_BACK, by: errorCases }),
+  );
+  itInLongForm("[G3][C2] an error in create leaves a whole plan or none", (t) =>
+    disturb(t, create, MIXED, { at: /^git\.(?:create-folder|check-out|finish)/, by: errorCases }),
+  );
 });

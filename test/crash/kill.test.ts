@@ -1,8 +1,8 @@
 import { after, before, describe, it } from "node:test";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
-import { IS_LONG } from "../support/long-form.ts";
+import { IS_LONG, itInLongForm } from "../support/long-form.ts";
 import { disturb } from "./disturb.ts";
-import { BEYOND_ENTRY, firstAndLast } from "./points.ts";
+import { aroundDecision, BEYOND_ENTRY } from "./points.ts";
 import {
   apply,
   applyAfterForgottenLock,
@@ -28,7 +28,7 @@ const TELLING = /^(?:workspace|baseline|reflink-probe|move|copy|landings|land|st
 
 describe("SIGKILL at every failpoint, with filesystem_copy", () => {
   it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
-    disturb(t, apply, COPY, { choose: firstAndLast }));
+    disturb(t, apply, COPY, { choose: aroundDecision }));
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) => disturb(t, create, COPY));
   it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) =>
     disturb(t, write, COPY));
@@ -51,8 +51,9 @@ describe("SIGKILL at every failpoint, with filesystem_copy", () => {
     [create, "copy.finish:2=kill"],
     [cancel, "cleanup.remove:5=kill"],
   ] as const)
-    it(`[A3][A17] so is one in the recovery from a crash of ${first.name} at ${failpoints}`, (t) =>
-      disturb(t, recoveryAfter(first, failpoints), COPY, { at: TELLING }));
+    itInLongForm(`[A3][A17] so is one in the recovery from a crash of ${first.name} at ${failpoints}`, (t) =>
+      disturb(t, recoveryAfter(first, failpoints), COPY, { at: TELLING }),
+    );
 });
 
 describe("SIGKILL at every failpoint, in place", () => {

@@ -7,11 +7,22 @@ import type { OverlayTrial } from "./overlay-run.ts";
 
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
 const OWN = "^overlay\\.";
-const LANDING = "^(?:overlay|stage|land|landings|cleanup)\\.";
+const LANDING = "^(?:overlay|landings|land)\\.|^stage\\.(?:free|mark|put)";
 const WRITING = "^(?:overlay|write|copy|metadata)\\.";
 const DECISIVE = "^(?:overlay|landings)\\.";
 
 type Trials = readonly (readonly [string, OverlayTrial])[];
+
+/**
+ * Of a second way to mount an overlay: its mounts, and what it writes where the kernel would not. How things
+ * land is the same, whichever way they are mounted.
+ */
+const OF_WAY = "^overlay\\.(?:mount|unmount|clear|probe|remember|freeze|create-(?:mount|work)|mark)";
+
+/** What only the long form tries: errors and failures twice over, where the landing is as with any strategy. */
+function longTrials(...trials: Trials): Trials {
+  return IS_LONG ? trials : [];
+}
 
 /** All in one process, so that a scenario is not killed again at most points where another one was. */
 function describeTrials(run: OverlayRun, groups: { readonly [title: string]: Trials }): void {
@@ -66,16 +77,16 @@ describeTrials(BY_KERNEL, {
     ],
     [
       "[A3][A7][A17] so it does with folders that were moved",
-      kill("apply", { points: OWN, isMoved: true, isLastPass: false }),
+      kill("apply", { points: OWN, isMoved: true, isLastPass: true }),
     ],
     [
       "[A3][A7][A17] so it does at every step of giving folders of the original their other names",
       kill("apply", { points: "^land\\.", isMoved: true, isLastPass: true }),
     ],
-    [
+    ...longTrials([
       "[A3][A17] and a crash in the undo of that leaves them with their old names or their new ones",
       kill("undo", { points: "^land\\.", isMoved: true, isLastPass: true }),
-    ],
+    ]),
     [
       "[A3][A17] a crash in undo leaves every original new or every one old",
       small("undo", "^(?:land|landings)\\."),
@@ -130,10 +141,12 @@ describeTrials(BY_KERNEL, {
   ],
   "an error at the failpoints": [
     ["[A1][A2][A4][A5][A7] in apply: all or nothing, and its report is true", error("apply", DECISIVE)],
-    ["[A1][A2][A5] in undo: all or nothing", error("undo", "^(?:land|landings)\\.")],
-    ["[A1][C2] in create: a whole plan or none", error("create")],
-    ["[A5][L4] in rollback: the plan stays open", error("rollback")],
-    ["[A5][C2] in cancel: the plan stays, or goes", error("cancel")],
+    ...longTrials(
+      ["[A1][A2][A5] in undo: all or nothing", error("undo", "^(?:land|landings)\\.")],
+      ["[A1][C2] in create: a whole plan or none", error("create")],
+      ["[A5][L4] in rollback: the plan stays open", error("rollback")],
+      ["[A5][C2] in cancel: the plan stays, or goes", error("cancel")],
+    ),
   ],
   "a failure while undoing a failure": [
     [
@@ -141,39 +154,41 @@ describeTrials(BY_KERNEL, {
       kill("apply", { crash: "overlay.link-name:1=kill", points: OWN, isLastPass: true }),
     ],
     [
-      "[A3][A7][A17] apply dies before the decision, and its recovery dies",
-      kill("apply", { crash: "landings.flush-staged:2=kill", points: DECISIVE, isSmall: true }),
-    ],
-    [
       "[A3][A7][A17] so it does with everything that can be in a folder, where marks are set again",
       kill("apply", { crash: "landings.flush-staged:2=kill", points: "^stage\\.mark-again" }),
     ],
-    [
-      "[A3][A7][A17] apply dies after the decision, and its recovery fails",
-      {
-        scenario: "apply",
-        how: "error",
-        crash: "land.exchange:1=kill",
-        points: "^(?:overlay|land|landings)\\.",
-        isSmall: true,
-      },
-    ],
-    [
-      "[C2][A17] cancel dies, and its recovery dies",
-      kill("cancel", { crash: "cleanup.remove:2=kill", points: "^(?:overlay|cleanup)\\.", isSmall: true }),
-    ],
+    ...longTrials(
+      [
+        "[A3][A7][A17] apply dies before the decision, and its recovery dies",
+        kill("apply", { crash: "landings.flush-staged:2=kill", points: DECISIVE, isSmall: true }),
+      ],
+      [
+        "[A3][A7][A17] apply dies after the decision, and its recovery fails",
+        {
+          scenario: "apply",
+          how: "error",
+          crash: "land.exchange:1=kill",
+          points: "^(?:overlay|land|landings)\\.",
+          isSmall: true,
+        },
+      ],
+      [
+        "[C2][A17] cancel dies, and its recovery dies",
+        kill("cancel", { crash: "cleanup.remove:2=kill", points: "^(?:overlay|cleanup)\\.", isSmall: true }),
+      ],
+    ),
   ],
 });
 
 describeTrials(IN_USER_NAMESPACE, {
   "SIGKILL at the failpoints": [
-    ["[A3][A7][A17] a crash in apply leaves every original old or every one new", small("apply")],
-    ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create")],
+    ["[A3][A7][A17] a crash in apply leaves every original old or every one new", small("apply", OF_WAY)],
+    ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create", OF_WAY)],
     [
       "[A3][A17] a crash in write where nothing is mounted leaves what can still land",
-      small("write without a mount"),
+      small("write without a mount", "^overlay\\.(?:mark|place|root|copy-up)"),
     ],
-    ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel")],
+    ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel", OF_WAY)],
   ],
 });
 
@@ -187,8 +202,8 @@ describeTrials(BY_FUSE, {
         after: "overlay.probe-unmount=kill",
       }),
     ],
-    ["[A3][A7][A17] a crash in apply leaves every original old or every one new", small("apply")],
-    ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create")],
-    ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel")],
+    ["[A3][A7][A17] a crash in apply leaves every original old or every one new", small("apply", OF_WAY)],
+    ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create", OF_WAY)],
+    ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel", OF_WAY)],
   ],
 });

@@ -55,21 +55,16 @@ export async function tracePoints(
   }
 }
 
-/** How often a normal run disturbs a scenario where another one of the same file was disturbed already. */
-const AGAIN = 1;
-
 /**
- * What is left to try at these points: all names that no scenario of this process was disturbed at yet, and
- * some of the others, evenly spread. So the scenario that matters most comes first in its file. All of them
- * in a long run.
+ * What is left to try at these points: all names that no scenario of this process was disturbed at yet; one
+ * in the middle if there is none. So the scenario that matters most comes first in its file. All of them in
+ * a long run.
  */
 export function untried(points: readonly Point[], tried: Set<string>): Point[] {
   if (IS_LONG) return [...points];
-  const again = points.filter(({ name }) => tried.has(name));
-  const chosen = new Set(spread(again, AGAIN));
-  const left = points.filter((point) => chosen.has(point) || !tried.has(point.name));
+  const left = points.filter(({ name }) => !tried.has(name));
   for (const { name } of left) tried.add(name);
-  return left;
+  return left.length > 0 ? left : spread(points, 1);
 }
 
 /** So many of them, evenly spread; all in a long run. */
@@ -89,6 +84,16 @@ export function firstAndLast(passes: ReadonlyMap<string, number>): Point[] {
 /** The last pass of each point, when most is at stake; all of them in a long run. */
 export function eachOnce(passes: ReadonlyMap<string, number>): Point[] {
   return passesOf(passes, (count) => [count]);
+}
+
+/** Where all originals go from the one side to the other. */
+const DECISION = /^(?:landings|land)\./;
+
+/** The first and the last pass of each point of a landing, and the last of the others. */
+export function aroundDecision(passes: ReadonlyMap<string, number>): Point[] {
+  const isTurning = ([name]: readonly [string, number]) => DECISION.test(name);
+  const [turning, others] = [[...passes].filter(isTurning), [...passes].filter((entry) => !isTurning(entry))];
+  return [...eachOnce(new Map(others)), ...firstAndLast(new Map(turning))];
 }
 
 function passesOf(

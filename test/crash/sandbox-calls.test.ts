@@ -5,7 +5,7 @@ import type { WorldOptions } from "./world.ts";
 
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
 /** What is passed on the way to the call is tried with the calls of plans. */
-const OWN = { at: /^(?!store\.|owner\.)/ };
+const OWN = { at: /^(?:checkpoint|restore|record|copy\.(?:mark|remove|finish|baseline))\./ };
 /** What lands is staged and copied as it is by a plan. */
 const LANDING = { at: /^(?:landings|land|record|restored|copy\.(?:mark|remove|finish))/ };
 

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
+import { itInLongForm } from "../support/long-form.ts";
 import { disturb } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
 import { partScenarios } from "./part-scenarios.ts";
@@ -24,7 +25,7 @@ import { PLAN, type WorldOptions } from "./world.ts";
 
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
 const OWN = /^snapshot\./;
-const LANDING = /^(?:snapshot|stage|land|landings|cleanup)\./;
+const LANDING = /^(?:snapshot|landings|land)\./;
 const WRITING = /^(?:snapshot|write)\./;
 const CHECKPOINTS = /^(?:snapshot|checkpoint)\./;
 const PARTS = /^(?:part\.(?:note-base|flush-settled)|snapshot\.)/;
@@ -74,17 +75,22 @@ describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?
     disturb(t, partScenarios(subvolumes(false)).applyPart, subvolumes(false), { at: PARTS }));
   it("[A3][A17] a crash in the undo of a part leaves it landed everywhere or nowhere, and the work in the plan", (t) =>
     disturb(t, partScenarios(subvolumes()).undoPart, subvolumes(), { at: /^(?:part|snapshot)\./ }));
-  it("[A3][A17] a crash in the recovery from a crash in landing a part is just another crash", (t) =>
-    disturb(
-      t,
-      recoveryAfter(partScenarios(subvolumes()).applyPart, "snapshot.note-landed:1=kill"),
-      subvolumes(),
-      {
-        at: OWN,
-      },
-    ));
-  it("[A1][A5][A7] an error in landing a part is all of it or nothing, and the rest in the plan", (t) =>
-    disturb(t, partScenarios(subvolumes()).applyPart, subvolumes(), { by: errorCases, at: OWN }));
+  itInLongForm(
+    "[A3][A17] a crash in the recovery from a crash in landing a part is just another crash",
+    (t) =>
+      disturb(
+        t,
+        recoveryAfter(partScenarios(subvolumes()).applyPart, "snapshot.note-landed:1=kill"),
+        subvolumes(),
+        {
+          at: OWN,
+        },
+      ),
+  );
+  itInLongForm(
+    "[A1][A5][A7] an error in landing a part is all of it or nothing, and the rest in the plan",
+    (t) => disturb(t, partScenarios(subvolumes()).applyPart, subvolumes(), { by: errorCases, at: OWN }),
+  );
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) =>
     disturb(t, create, subvolumes(), { at: /^(?:snapshot|workspace)\./ }));
   it("[A3][L4] a crash in rollback leaves the plan open", (t) =>
@@ -108,16 +114,21 @@ describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?
     }));
   it("[A3][A17] and over a file with several names", (t) =>
     disturb(t, overwriteLinked, subvolumes(false), { at: WRITING }));
-  it("[A3][A7][A17] apply dies before the decision, and its recovery dies", (t) =>
-    disturb(t, recoveryAfter(apply, "landings.flush-staged:2=kill"), subvolumes(), { at: LANDING }));
-  it("[A3][A7][A17] apply dies after the decision, and its recovery dies", (t) =>
-    disturb(t, recoveryAfter(apply, "land.exchange:1=kill"), subvolumes(), { at: LANDING }));
-  it("[C2][A17] cancel dies, and its recovery dies", (t) =>
-    disturb(t, recoveryAfter(cancel, "cleanup.remove:2=kill"), subvolumes(), { at: REMOVING }));
-  it("[A1][C2] an error in create leaves a whole plan or none", (t) =>
-    disturb(t, create, subvolumes(), { at: OWN, by: errorCases, some: 3 }));
-  it("[A5][L4] an error in rollback leaves the plan open", (t) =>
-    disturb(t, rollback, subvolumes(), { at: OWN, by: errorCases, some: 4 }));
+  itInLongForm("[A3][A7][A17] apply dies before the decision, and its recovery dies", (t) =>
+    disturb(t, recoveryAfter(apply, "landings.flush-staged:2=kill"), subvolumes(), { at: LANDING }),
+  );
+  itInLongForm("[A3][A7][A17] apply dies after the decision, and its recovery dies", (t) =>
+    disturb(t, recoveryAfter(apply, "land.exchange:1=kill"), subvolumes(), { at: LANDING }),
+  );
+  itInLongForm("[C2][A17] cancel dies, and its recovery dies", (t) =>
+    disturb(t, recoveryAfter(cancel, "cleanup.remove:2=kill"), subvolumes(), { at: REMOVING }),
+  );
+  itInLongForm("[A1][C2] an error in create leaves a whole plan or none", (t) =>
+    disturb(t, create, subvolumes(), { at: OWN, by: errorCases, some: 3 }),
+  );
+  itInLongForm("[A5][L4] an error in rollback leaves the plan open", (t) =>
+    disturb(t, rollback, subvolumes(), { at: OWN, by: errorCases, some: 4 }),
+  );
   it("[A1][A2][A7] an error in apply is all or nothing, and its report is true", (t) =>
     disturb(t, apply, subvolumes(), { at: /^(?:snapshot|landings)\./, by: errorCases }));
 });

@@ -1,4 +1,5 @@
 import { describe, it } from "node:test";
+import { itInLongForm } from "../support/long-form.ts";
 import { disturb } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
 import { recoveryAfter } from "./scenarios.ts";
@@ -10,7 +11,7 @@ const isRoot = process.geteuid?.() === 0;
 const MIXED: WorldOptions = { strategy: ["filesystem_copy", "overlay"], isSmall: true };
 const COPY: WorldOptions = { strategy: "filesystem_copy", isSmall: true };
 /** What only merging does, and where the base moves. */
-const OWN = /^(?:merge\.|copy\.baseline|overlay\.note-base|store\.write)/;
+const OWN = /^(?:merge\.|copy\.baseline|overlay\.note-base)/;
 
 describe("SIGKILL at the failpoints of merging", () => {
   it(
@@ -31,13 +32,14 @@ describe("SIGKILL at the failpoints of merging", () => {
     disturb(t, keepBases, COPY, { at: OWN }));
   it("[V9] a crash in a rollback leaves nothing of an update", (t) =>
     disturb(t, rollbackUpdated, COPY, { at: OWN }));
-  it("[V9][A17] a crash in the recovery from a crash in an update is just another crash", (t) =>
+  itInLongForm("[V9][A17] a crash in the recovery from a crash in an update is just another crash", (t) =>
     disturb(t, recoveryAfter(updatePlan, "merge.note-move:1=kill"), COPY, {
       at: /^(?:restore|checkpoint|merge)\./,
-    }));
+    }),
+  );
 });
 
 describe("an error at the failpoints of merging", () => {
   it("[V9][A5] an update that fails is taken back everywhere", (t) =>
-    disturb(t, updatePlan, COPY, { by: errorCases, at: /^merge\./ }));
+    disturb(t, updatePlan, COPY, { by: errorCases, at: /^merge\./, some: 5 }));
 });

@@ -16,13 +16,14 @@ import {
 } from "../crash/scenarios.ts";
 import type { WorldOptions } from "../crash/world.ts";
 import { fastFolder } from "../support/fast-folder.ts";
+import { itInLongForm } from "../support/long-form.ts";
 import type { SampleDatabase } from "../support/sample-database.ts";
 import { resolveRow, rollbackUpdatedDatabase, takeRowOut, updateDatabase } from "./update-scenarios.ts";
 
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
 const OWN = /^sqlite\./;
 /** Where both do something, and what they are told apart by. */
-const LANDING = /^(?:sqlite|stage|landings|land|record|cleanup)\.|^store\.writ/;
+const LANDING = /^(?:sqlite|landings|land)\.|^store\.writ/;
 /** What only updates do, and where a checkpoint brings back what they had done. */
 const UPDATING = /^sqlite\.(?:merge|move|note-merge|drop-merges|take-out|restore)/;
 /** Where a database goes from the one side to the other. */
@@ -64,13 +65,16 @@ describe("a folder and a SQLite database in one plan", () => {
     disturb(t, rollback, folderAnd(ROWS), { at: OWN }));
   it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) =>
     disturb(t, cancel, folderAnd(ROWS), { at: OWN }));
-  it("[T2][A3] apply dies before the decision, and its recovery dies", (t) =>
-    disturb(t, recoveryAfter(apply, "sqlite.flush-record:1=kill"), folderAnd(ROWS), { at: OWN }));
+  itInLongForm("[T2][A3] apply dies before the decision, and its recovery dies", (t) =>
+    disturb(t, recoveryAfter(apply, "sqlite.flush-record:1=kill"), folderAnd(ROWS), { at: OWN }),
+  );
   for (const point of ["sqlite.commit", "sqlite.note-landed", "sqlite.remove-marker"])
-    it(`[T2][A3] apply dies at ${point}, and its recovery dies`, (t) =>
-      disturb(t, recoveryAfter(apply, `${point}:1=kill`), folderAnd(ROWS), { at: TURNING }));
-  it("[T2][A3] undo dies when it has landed, and its recovery dies", (t) =>
-    disturb(t, recoveryAfter(undo, "sqlite.note-landed:1=kill"), folderAnd(SCHEMA), { at: TURNING }));
+    itInLongForm(`[T2][A3] apply dies at ${point}, and its recovery dies`, (t) =>
+      disturb(t, recoveryAfter(apply, `${point}:1=kill`), folderAnd(ROWS), { at: TURNING }),
+    );
+  itInLongForm("[T2][A3] undo dies when it has landed, and its recovery dies", (t) =>
+    disturb(t, recoveryAfter(undo, "sqlite.note-landed:1=kill"), folderAnd(SCHEMA), { at: TURNING }),
+  );
   it("[T2][A3] a crash in giving up a landing leaves both old or both new", (t) =>
     disturb(t, giveUpLanded, folderAnd(ROWS), { at: TURNING }));
   it("[A3][A17] a crash in commit can be rolled back", (t) =>
@@ -83,8 +87,9 @@ describe("a folder and a SQLite database in one plan", () => {
     disturb(t, restore, folderAnd(ROWS), { at: /^(?:sqlite|checkpoint)\./ }));
   it("[V9][A17] a crash in an update leaves the database merged, or as it was", (t) =>
     disturb(t, updateDatabase, folderAnd(ROWS), { at: UPDATING }));
-  it("[V9][A17] so does a crash in the recovery from one", (t) =>
-    disturb(t, recoveryAfter(updateDatabase, "sqlite.move-own:1=kill"), folderAnd(ROWS), { at: UPDATING }));
+  itInLongForm("[V9][A17] so does a crash in the recovery from one", (t) =>
+    disturb(t, recoveryAfter(updateDatabase, "sqlite.move-own:1=kill"), folderAnd(ROWS), { at: UPDATING }),
+  );
   it("[V9][A17] a crash in resolving a row leaves both versions there", (t) =>
     disturb(t, resolveRow, folderAnd(ROWS), { at: UPDATING }));
   it("[V9] a crash in a rollback leaves nothing of an update", (t) =>
@@ -94,7 +99,8 @@ describe("a folder and a SQLite database in one plan", () => {
   it("[V9][A5] an update that fails is taken back", (t) =>
     disturb(t, updateDatabase, folderAnd(ROWS), { at: /^sqlite\.(?:move|note-merge)/, by: errorCases }));
   it("[A1][A2][A7] an error in apply is all or nothing, and its report is true", (t) =>
-    disturb(t, apply, folderAnd(ROWS), { at: OWN, by: errorCases }));
-  it("[A1][C2] an error in create leaves a whole plan or none", (t) =>
-    disturb(t, create, folderAnd(ROWS), { at: OWN, by: errorCases }));
+    disturb(t, apply, folderAnd(ROWS), { at: OWN, by: errorCases, some: 4 }));
+  itInLongForm("[A1][C2] an error in create leaves a whole plan or none", (t) =>
+    disturb(t, create, folderAnd(ROWS), { at: OWN, by: errorCases }),
+  );
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { ACTORS, type Actor, Stage } from "../run/stage.ts";
+import { ACTORS, type Actor, inTurn, Stage } from "../run/stage.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { GitWorkshop } from "./git-workshop.ts";
 
@@ -24,6 +24,7 @@ function checkoutFor(actor: Actor): Stage {
 
 for (const actor of ACTORS) {
   describe(`drydock run in a git checkout, by ${actor}`, () => {
+    const it = inTurn(actor);
     it("[G8] works at its own path with everything in it, and lands as if it had been done in place", () => {
       using stage = checkoutFor(actor);
       const script =

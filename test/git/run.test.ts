@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import { ACTORS, type Actor, Stage } from "../run/stage.ts";
+import { describe } from "node:test";
+import { ACTORS, type Actor, inTurn, Stage } from "../run/stage.ts";
 
 const WORKTREE = ".,strategy=git_worktree";
 
@@ -21,6 +21,7 @@ function checkoutFor(actor: Actor): Stage {
 
 for (const actor of ACTORS) {
   describe(`A command in a plan over a git checkout, run by ${actor}`, () => {
+    const it = inTurn(actor);
     it("works in the worktree, at the place that matches where it was started, and is told where that is", () => {
       using stage = checkoutFor(actor);
       const run = stage.drydock(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { assertRefused } from "../end-to-end/workplace.ts";
-import { ACTORS, ANY_ACTOR, Stage } from "./stage.ts";
+import { ACTORS, ANY_ACTOR, inTurn, Stage } from "./stage.ts";
 
 /** How a command starts, ends, and is reached meanwhile. */
 for (const actor of ANY_ACTOR) {
@@ -158,6 +158,7 @@ for (const actor of ANY_ACTOR) {
 /** What goes by the namespaces that it is in, which are others for root. */
 for (const actor of ACTORS) {
   describe(`A command inside, run by ${actor}`, () => {
+    const it = inTurn(actor);
     it("finds its environment as it was, and where the plan's resources are", () => {
       using stage = new Stage(actor);
       const env = { PLAIN: "two\nlines", OLDPWD: "/old", DATABASE_URL: "postgres://x" };

@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 import { mountMemory } from "../support/file-systems.ts";
-import { ACTORS, Stage } from "./stage.ts";
+import { ACTORS, inTurn, Stage } from "./stage.ts";
 import { WalledStage } from "./walled-stage.ts";
 
 /** What an installer does: settings, a program, and something that was there. */
@@ -51,6 +51,7 @@ class Home {
 
 for (const actor of ACTORS) {
   describe(`The home of ${actor}`, () => {
+    const it = inTurn(actor);
     for (const [how, make] of [
       ["", () => new Stage(actor)],
       [", also where there are no namespaces", () => new WalledStage(actor)],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assertRefused, type Running } from "../end-to-end/workplace.ts";
 import { groupsOf } from "./groups-left.ts";
-import { ACTORS, Stage } from "./stage.ts";
+import { ACTORS, inTurn, Stage } from "./stage.ts";
 
 /** Starts up to 60 processes at once, says how many it could start, and waits for a line. */
 const BOMB = [
@@ -23,6 +23,7 @@ async function forked(bomb: Running): Promise<number> {
 
 for (const actor of ACTORS) {
   describe(`Limits of a command, by ${actor}`, () => {
+    const it = inTurn(actor);
     it("[I5] a fork bomb is refused beyond the limit, and nothing else suffers", async () => {
       using stage = new Stage(actor);
       const plan = stage.done("plan", "create", "-r", stage.project).trim();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { program } from "../end-to-end/workplace.ts";
 import { removeFolder } from "../support/remove-folder.ts";
-import { ACTORS, type Actor, ANY_ACTOR, Stage } from "./stage.ts";
+import { ACTORS, type Actor, ANY_ACTOR, inTurn, Stage } from "./stage.ts";
 import { WalledStage } from "./walled-stage.ts";
 
 const SECRET = "the-secret-of-the-user";
@@ -148,6 +148,7 @@ describe("A home of the plan's own", () => {
 
 for (const actor of ACTORS) {
   describe(`The policy of commands of ${actor}`, () => {
+    const it = inTurn(actor);
     for (const [where, make] of WHERE) {
       it(`[I3] keeps credentials from an agent by every name, also after an attempt to move them${where}`, () => {
         using stage = make(actor);

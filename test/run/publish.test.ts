@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { assertRefused, type Running } from "../end-to-end/workplace.ts";
-import { ACTORS, ANY_ACTOR, Stage } from "./stage.ts";
+import { ACTORS, ANY_ACTOR, inTurn, Stage } from "./stage.ts";
 import { WalledStage } from "./walled-stage.ts";
 
 /**
@@ -92,6 +92,7 @@ function linkOf(path: string): string {
 
 for (const actor of ACTORS) {
   describe(`A published port of a command of ${actor}`, () => {
+    const it = inTurn(actor);
     it("[I13] leads from the loopback to one server inside, until the command ends", async () => {
       using stage = new Stage(actor);
       const { running, ports } = await serving(stage, ["0:3000", "0:3009", "0:3006"]);

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 import { assertRefused } from "../end-to-end/workplace.ts";
-import { ACTORS } from "./stage.ts";
+import { ACTORS, inTurn } from "./stage.ts";
 import { WalledStage } from "./walled-stage.ts";
 
 for (const actor of ACTORS) {
   describe(`Where a machine gives no namespaces to ${actor}`, () => {
+    const it = inTurn(actor);
     it("[W2] run works in the sandbox at its own path, says once what is weaker, and lands", () => {
       using stage = new WalledStage(actor);
       const script = 'pwd; echo "$DRYDOCK_RESOURCE_PROJECT"; echo two >> a.txt; echo x > ~/x; mktemp';

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import { ACTORS, Stage } from "./stage.ts";
+import { describe } from "node:test";
+import { ACTORS, inTurn, Stage } from "./stage.ts";
 
 /** What a command inside sees, and where what it writes goes. */
 for (const actor of ACTORS) {
   describe(`What a command sees, run by ${actor}`, () => {
+    const it = inTurn(actor);
     it("shows the sandbox at the path of the original", () => {
       using stage = new Stage(actor);
       const path = join(stage.project, "a.txt");

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { IS_LONG } from "../support/long-form.ts";
-import { ACTORS, type Actor, ANY_ACTOR, Stage } from "./stage.ts";
+import { ACTORS, type Actor, ANY_ACTOR, inTurn, Stage } from "./stage.ts";
 import { WalledStage } from "./walled-stage.ts";
 
 const SAVE = "echo new > ~/.claude.json.tmp && mv ~/.claude.json.tmp ~/.claude.json";
@@ -46,6 +46,7 @@ const WHERE: readonly (readonly [string, (actor: Actor) => Stage])[] = [
 
 for (const actor of ACTORS) {
   describe(`A file of the home that a command of ${actor} replaces`, () => {
+    const it = inTurn(actor);
     for (const [where, make] of WHERE)
       it(`[I1] takes the place of the user's when it has ended, and the next one begins with it${where}`, () => {
         using stage = make(actor);

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 import { assertRefused } from "../end-to-end/workplace.ts";
-import { ACTORS, Stage } from "../run/stage.ts";
+import { ACTORS, inTurn, Stage } from "../run/stage.ts";
 import { mountMemory, whyNoImages } from "../support/file-systems.ts";
 import { IS_LONG } from "../support/long-form.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
@@ -36,6 +36,7 @@ class HostileStage extends Stage {
 
 for (const actor of ACTORS) {
   describe(`What a hostile command leaves, landed by ${actor}`, () => {
+    const it = inTurn(actor);
     it("[X1] links that lead out land as links, and nothing is written or read through them", () => {
       using scene = new HostileStage(actor).prepare();
       const outside = snapshotTree(scene.outside);

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { ACTORS, Stage } from "../run/stage.ts";
+import { ACTORS, inTurn, Stage } from "../run/stage.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
 import { buildProject, COMPILER_ENVIRONMENT } from "./compiled-project.ts";
 import { assertSameWork } from "./same-work.ts";
@@ -42,6 +42,7 @@ const UPSTREAM = `
 
 for (const actor of ACTORS) {
   describe(`Work inside, applied, against the same work done directly, by ${actor}`, () => {
+    const it = inTurn(actor);
     it("[A11] npm installs a package from the registry, with its cache in the scratch layer", (t) => {
       using stage = new Stage(actor);
       stage.write("project/package.json", '{ "name": "project", "version": "1.0.0" }\n');

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { statSync, truncateSync } from "node:fs";
 import { describe, it } from "node:test";
-import { ACTORS, Stage } from "../run/stage.ts";
+import { ACTORS, inTurn, Stage } from "../run/stage.ts";
 import { perlFile } from "./system-calls.ts";
 
 /**
@@ -11,6 +11,7 @@ import { perlFile } from "./system-calls.ts";
  */
 for (const actor of ACTORS) {
   describe(`What is handed in, run by ${actor}`, () => {
+    const it = inTurn(actor);
     for (const mode of ["", "--strict"]) {
       const how = mode === "" ? "" : ` with ${mode}`;
 

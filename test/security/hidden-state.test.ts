@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { ACTORS, Stage } from "../run/stage.ts";
+import { ACTORS, inTurn, Stage } from "../run/stage.ts";
 
 /** The state directory holds passwords of databases and the work of all plans. */
 for (const actor of ACTORS) {
   describe(`The state directory, run by ${actor}`, () => {
+    const it = inTurn(actor);
     for (const [where, below] of [
       ["beside the home", "state"],
       ["in the home", "home/.local/state/drydock"],

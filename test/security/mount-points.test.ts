@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 import type { Ended } from "../end-to-end/workplace.ts";
-import { ACTORS, Stage } from "../run/stage.ts";
+import { ACTORS, inTurn, Stage } from "../run/stage.ts";
 import { perlLine } from "./system-calls.ts";
 
 /**
@@ -13,6 +13,7 @@ import { perlLine } from "./system-calls.ts";
  */
 for (const actor of ACTORS) {
   describe(`A link in the place of a mount point, by ${actor}`, () => {
+    const it = inTurn(actor);
     it("[X7] leads no sandbox over programs when the folder above was moved away", () => {
       using stage = new Stage(actor);
       const { work, app, plan } = planBelowHome(stage, { known: "" });

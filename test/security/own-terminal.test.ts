@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { describe, it } from "node:test";
-import { ACTORS, Stage } from "../run/stage.ts";
+import { describe } from "node:test";
+import { ACTORS, inTurn, Stage } from "../run/stage.ts";
 import { OuterShell } from "./outer-shell.ts";
 
 const RUN = `"$DRYDOCK" run --discard --`;
@@ -10,6 +10,7 @@ const BASH = "bash --norc --noprofile --noediting -i";
 /** A command at a terminal has one of its own, and when it has ended the user's is as it was. */
 for (const actor of ACTORS) {
   describe(`The terminal of a command of ${actor}`, () => {
+    const it = inTurn(actor);
     it("[I7] has a name inside, at which it is", async () => {
       using stage = new Stage(actor);
       const shell = await OuterShell.open(stage);

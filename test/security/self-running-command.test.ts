@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import { ACTORS, Stage } from "../run/stage.ts";
+import { describe } from "node:test";
+import { ACTORS, inTurn, Stage } from "../run/stage.ts";
 
 const MAKE_HOOK =
   "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo 2 > a.txt";
 
 for (const actor of ACTORS) {
   describe(`A command that makes what tools run by themselves, as ${actor}`, () => {
+    const it = inTurn(actor);
     it("[X9] does not get it landed by --apply, not even with --yes; the plan is kept, and --allow lands it", () => {
       using stage = new Stage(actor);
       const hook = join(stage.project, ".git/hooks/pre-commit");

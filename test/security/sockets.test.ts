@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 import { Running } from "../end-to-end/workplace.ts";
-import { ACTORS, Stage } from "../run/stage.ts";
+import { ACTORS, inTurn, Stage } from "../run/stage.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { perlFile, perlLine } from "./system-calls.ts";
 
@@ -16,6 +16,7 @@ const ALL = [...PATHS, ...ABSTRACT];
 /** Programs of the host listen at sockets and fifos, in /run and elsewhere. */
 for (const actor of ACTORS) {
   describe(`A program of the host that listens, for a command of ${actor}`, () => {
+    const it = inTurn(actor);
     it("[X7] hears nothing from a command that runs with --strict, wherever its sockets are", async () => {
       using stage = new Stage(actor);
       await using listener = await Listener.start();

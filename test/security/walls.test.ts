@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import { ACTORS } from "../run/stage.ts";
+import { describe } from "node:test";
+import { ACTORS, inTurn } from "../run/stage.ts";
 import { WalledStage } from "../run/walled-stage.ts";
 import { perlLine } from "./system-calls.ts";
 
@@ -13,6 +13,7 @@ import { perlLine } from "./system-calls.ts";
  */
 for (const actor of ACTORS) {
   describe(`Without namespaces, a command of ${actor}`, () => {
+    const it = inTurn(actor);
     it("[W2, X7] changes nothing outside of the plan, by no call that writes", () => {
       using stage = new WalledStage(actor);
       stage.write("outside/file", "kept\n");

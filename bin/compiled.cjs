@@ -16,7 +16,6 @@ const {
   statSync,
   writeSync,
 } = require("node:fs");
-const { createRequire } = require("node:module");
 const { Script } = require("node:vm");
 
 /** Without a further folder in it, so that a path is put together without looking at it. */
@@ -57,22 +56,27 @@ function loadFile(name) {
   const known = modules.get(name);
   if (known !== undefined) return known;
   const file = `${program}/${name}`;
-  const own = createRequire(file);
   const module = { exports: {} };
   modules.set(name, module);
   // Node finds the source map of a trace only for what it loads itself.
   if (process.sourceMapsEnabled) {
-    module.exports = own(file);
+    module.exports = require(file);
     return module;
   }
-  const require = (other) => (OWN.test(other) ? loadFile(other.slice(2)).exports : own(other));
+  let foreign;
+  const requireFrom = (other) => {
+    if (OWN.test(other)) return loadFile(other.slice(2)).exports;
+    // Few modules load anything else, and it takes a millisecond to know how.
+    foreign ??= require("node:module").createRequire(file);
+    return foreign(other);
+  };
   module.place = placeOf(file);
   const cachedData = readIfThere(module.place);
   // What V8 refuses was compiled with other flags. It stays: two users with different flags would write it in
   // turn.
   module.isFresh = cachedData === undefined;
   module.script = compiled(file, cachedData);
-  module.script.runInThisContext()(module.exports, require, module, file, program);
+  module.script.runInThisContext()(module.exports, requireFrom, module, file, program);
   return module;
 }
 

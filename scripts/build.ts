@@ -70,10 +70,10 @@ const WARM_UP_MS = 20_000;
  * those of anything else of `$bring`.
  */
 const OLDER_KIND = {
-  define: { "import.meta.url": "drydockUrl", "import.meta.resolve": "drydockResolve" },
+  define: { "import.meta.url": "drydockFile.url", "import.meta.resolve": "drydockResolve" },
   banner: {
     js: [
-      'const drydockUrl=require("node:url").pathToFileURL(__filename).href,',
+      'const drydockFile={get url(){return require("node:url").pathToFileURL(__filename).href}},',
       'drydockResolve=(name)=>require("../importing.js").resolve(name),',
       '$bring=(url)=>require("../importing.js").bring(url),',
       "$mport=async(name)=>require(name);",

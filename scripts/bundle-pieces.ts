@@ -50,7 +50,8 @@ const IN_LATER: readonly RegExp[] = [
   /^src[/]strategies[/]overlay[/](?:overlay|ways|probe[/].*)[.]ts$/,
 ];
 type Group = (typeof GROUPS)[number];
-const FIRST = ["src/cli/main.ts", "src/index.ts", "src/strategy.ts"];
+const MAIN = "src/cli/main.ts";
+const FIRST = [MAIN, "src/index.ts", "src/strategy.ts"];
 const COMMAND_LINE = /^src[/]cli[/]/;
 const HEAVY =
   /(?:^|[/])node_modules[/](?:zod|yaml|hono|@hono|@modelcontextprotocol)[/]|\bnode:(?:http|dns)\b/;
@@ -67,7 +68,8 @@ class Pieces {
     this.#reached = new Map(pieces.map((piece) => [piece, reachedFrom(metafile, piece)]));
     this.#core = Object.keys(metafile.inputs).filter((file) => {
       const from = pieces.filter((piece) => this.#reached.get(piece)?.has(file));
-      const isShared = from.length > 1 && from.some((piece) => FIRST.includes(piece));
+      const users = new Set(from.map((piece) => (COMMAND_LINE.test(piece) ? MAIN : piece)));
+      const isShared = users.size > 1 && FIRST.some((piece) => users.has(piece));
       return isSource(file) && (isShared || from.some((piece) => IN_CORE.includes(piece)));
     });
   }
@@ -79,7 +81,7 @@ class Pieces {
       const target = join(dirname(file), name);
       if (this.#core.includes(target) || COMMAND_LINE.test(target))
         return `Promise.resolve(together${together.push(target) - 1})`;
-      const group = COMMAND_LINE.test(file) ? undefined : this.#groupOf(target);
+      const group = this.#groupOf(target);
       if (group === undefined) return whole;
       return `import("${group}").then((later) => later.piece${this.#piecesIn(group).indexOf(target)})`;
     });

@@ -17,7 +17,10 @@ export const directBuiltins: Plugin = {
       if (!isBuiltin(path)) return undefined;
       const namespace =
         kind === "require-call" ? "builtin-whole" : isLazy(path, importer) ? "builtin-lazy" : "builtin";
-      return { path: path.startsWith("node:") ? path : `node:${path}`, namespace, sideEffects: false };
+      // A copy for the command line alone: one that it shares with some pieces would be a file of its own.
+      const suffix = /[/]src[/]cli[/]|[/]node_modules[/]commander[/]/.test(importer) ? "?cli" : "";
+      const name = path.startsWith("node:") ? path : `node:${path}`;
+      return { path: name, suffix, namespace, sideEffects: false };
     });
     build.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({ contents: properties(path) }));
     build.onLoad({ filter: /.*/, namespace: "builtin-whole" }, ({ path }) => ({

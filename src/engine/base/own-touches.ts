@@ -84,14 +84,14 @@ export class TouchTable {
 
 export class OwnTouches {
   readonly #stateDir: string;
-  readonly #name: string;
+  readonly #root: string;
   readonly #workspace: Folder;
   #restored: TouchTable | undefined;
   #landed: TouchTable | undefined;
 
   constructor(stateDir: string, root: string, workspace: Folder) {
     this.#stateDir = stateDir;
-    this.#name = nameOf(root);
+    this.#root = root;
     this.#workspace = workspace;
   }
 
@@ -130,7 +130,7 @@ export class OwnTouches {
     if (!isChanged) return;
     using folder = this.#openFolder();
     const latest = table.all().slice(-MOST);
-    writeWhole(POINTS.restored, folder, this.#name, Buffer.from(JSON.stringify(latest)));
+    writeWhole(POINTS.restored, folder, nameOf(this.#root), Buffer.from(JSON.stringify(latest)));
   }
 
   /** The change time that an entry had before our own landings and undos. */
@@ -141,7 +141,7 @@ export class OwnTouches {
   #restoredTable(): TouchTable {
     if (this.#restored === undefined) {
       using folder = this.#openFolder();
-      this.#restored = readTable(folder, this.#name);
+      this.#restored = readTable(folder, nameOf(this.#root));
     }
     return this.#restored;
   }

@@ -39,15 +39,17 @@ const LOOK_AGAIN_MS = 20;
 const KEPT = "kept";
 
 export class OverlayMount {
-  /** The name by which the mount is found in every namespace. */
-  readonly source: string;
   readonly #workspace: Folder;
   readonly #scope: Scope;
 
   constructor(workspace: Folder, scope: Scope) {
-    this.source = `drydock:${shortDigest(workspace.path).slice(0, 24)}`;
     this.#workspace = workspace;
     this.#scope = scope;
+  }
+
+  /** The name by which the mount is found in every namespace. */
+  get source(): string {
+    return `drydock:${shortDigest(this.#workspace.path).slice(0, 24)}`;
   }
 
   get isKept(): boolean {

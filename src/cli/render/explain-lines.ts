@@ -45,7 +45,7 @@ export function explainLines(explained: RunExplanation, home: string | undefined
     ),
     `Network: ${networkText(explained)}`,
     `Sockets of this machine, but for those above: ${explained.strict ? "none" : "none in /run"}`,
-    "All else on this machine can be read, and not changed.",
+    `All else on this machine${ownHome === undefined ? "" : " but your home"} can be read, and not changed.`,
   ];
 }
 

@@ -7,6 +7,9 @@ import { yamlOnOneLine } from "./yaml-text.ts";
 
 type Issue = z.core.$ZodIssue;
 
+/** What is written here may be a secret. */
+const UNTOLD = "run.env.set";
+
 interface PlacedIssue {
   readonly issue: Issue;
   /** From the root of the document. */
@@ -124,7 +127,8 @@ class IssueTranslator {
 
   #badValue(path: ConfigPath, { value: offset, written }: Place, issue: Issue): ConfigProblem {
     const name = path.length === 0 ? "the file" : nameOfPath(path);
-    const instead = issue.code === "custom" ? "" : `, not ${written}`;
+    const isTold = issue.code !== "custom" && !name.startsWith(UNTOLD);
+    const instead = isTold ? `, not ${written}` : "";
     const hint = this.#exampleHint(path) ?? this.#keysHint(path);
     return { path, offset, message: `${name} ${issue.message}${instead}`, hint };
   }

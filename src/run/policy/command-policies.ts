@@ -4,6 +4,7 @@ import type { PlanRecord } from "../../core/plan.ts";
 import type { LimitName, Limits } from "../../core/values/limits.ts";
 import type { LimitLine, PolicyLayer, PolicyLine } from "../../core/values/run-policy.ts";
 import { homeOf } from "../../sandboxes/scratch/caches.ts";
+import { isThere } from "../../system/data/existence.ts";
 import { realPathOf } from "../../system/data/locations.ts";
 import { shortDigest } from "../../system/data/short-digest.ts";
 import { type ExecRequest, pathsOf } from "../exec.ts";
@@ -54,10 +55,8 @@ export class CommandPolicies {
       ...(profiles !== undefined && profiles !== "automatic" && { profiles }),
       ...(automatic !== undefined && { automatic }),
     });
-    // A strict command writes only to resources and what the user named.
-    const caches = strict === true ? { ...all.caches, shared: [] } : all.caches;
-    const policy = { ...all, caches };
-    const { denied, readable, persisted, sockets, ownHome } = policy;
+    const policy = strict === true ? strictly(all) : all;
+    const { denied, readable, persisted, sockets, ownHome, caches } = policy;
     const homes = ownHome === undefined ? [] : [ownHome];
     const seen = [denied, readable, persisted, sockets, homes].map((lines) => lines.map(({ path }) => path));
     const shared = caches.shared.map(({ stored }) => stored);
@@ -88,6 +87,18 @@ export class CommandPolicies {
     makePersisted(policy, homeOf(this.#parts.environment));
     return policy;
   }
+}
+
+/** A strict command writes only to resources and what it keeps. It can only read a file to be put back. */
+function strictly(policy: PolicyInForce): PolicyInForce {
+  const { ownHome, readable, writtenBack, caches } = policy;
+  const files = ownHome === undefined ? [] : writtenBack.filter(({ path }) => isThere(path));
+  return {
+    ...policy,
+    caches: { ...caches, shared: [] },
+    readable: [...readable, ...files],
+    writtenBack: [],
+  };
 }
 
 /** `true` is no wish: the policy has the say. */

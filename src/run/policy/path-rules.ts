@@ -1,6 +1,6 @@
 import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import type { PolicyLine, RulePair } from "../../core/values/run-policy.ts";
-import { realPathOf } from "../../system/data/locations.ts";
+import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
 
 /** A line of the policy about a path, with the real path that it means. */
 export interface PathLine extends PolicyLine {
@@ -13,7 +13,7 @@ interface PathRules {
   readonly allow: readonly PathLine[];
 }
 
-/** Denied paths, outermost first, and the readable ones in them. */
+/** Denied paths, outermost first, and the files and folders in them that can be read. */
 export interface ReadablePaths {
   readonly denied: readonly PathLine[];
   readonly readable: readonly PathLine[];
@@ -30,7 +30,10 @@ export function readablePaths(sets: readonly RulePair[], home: string | undefine
   }));
   const isDenied = (path: string) => rules.some((set) => verdict(set, path) === "denied");
   const readable = distinct(rules.flatMap(({ allow }) => allow)).filter(
-    ({ path }) => !isDenied(path) && rules.some(({ deny }) => deny.some((line) => isInside(path, line.path))),
+    ({ path }) =>
+      !isDenied(path) &&
+      rules.some(({ deny }) => deny.some((line) => isInside(path, line.path))) &&
+      ["file", "directory"].includes(factsOfPath(path)?.kind ?? ""),
   );
   const all = distinct(rules.flatMap(({ deny }) => deny));
   const denied = all.filter(

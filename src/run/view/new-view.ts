@@ -72,8 +72,6 @@ export async function newView({
     ...policy.readable.map(bindOf(false)),
     ...[...policy.persisted, ...policy.sockets].map(bindOf(true)),
     ...policy.caches.shared.map(cacheBind),
-    // A strict command can't replace files of the home, so it reads those of the user.
-    ...(strict && ownHome !== undefined ? policy.writtenBack.filter(isFile).map(bindOf(false)) : []),
   ];
   // A folder in which something is shown can't be missing: it is covered.
   const missing = denied.filter((path) => !binds.some(({ at }) => isStrictlyBelow(at, path)));
@@ -136,10 +134,6 @@ function bindOf(isWritable: boolean) {
 
 function cacheBind({ path: at, stored: from, isFile }: SharedCache): HostBind {
   return { at, from, isFile, isWritable: true };
-}
-
-function isFile({ path }: PathLine): boolean {
-  return factsOfPath(path)?.kind === "file";
 }
 
 function isFolder(path: string): boolean {

@@ -115,6 +115,7 @@ function mountsOf(request: ViewRequest): readonly ViewMount[] {
     ...folders.map(folderMount),
     ...referredMounts(shown, scratch),
     ...binds.map(bindMount),
+    ...binds.flatMap((bind) => withoutSockets(bind, covered, request)),
     ...uniquelyMounted(shown).map(sandboxMount),
   ];
 }
@@ -153,6 +154,18 @@ function bindMount({ at, from, isFile, isWritable }: HostBind): ViewMount {
     ...{ at, isFile, isWritable, isEmpty: from !== undefined },
     steps: [{ step: "bind", at, from: from ?? at, flags, ifThere: true }],
   };
+}
+
+/** What can only be read leads to no process outside: its sockets belong to the lines about sockets. */
+function withoutSockets(
+  { at, from, isFile, isWritable }: HostBind,
+  covered: readonly string[],
+  { table, privileged }: ViewRequest,
+): readonly ViewMount[] {
+  if (isFile || isWritable || from !== undefined) return [];
+  const inside = covered.filter((path) => isStrictlyBelow(path, at));
+  const kind = privileged ? "plain" : "user";
+  return socketlessMounts(table, { folders: [at], covered: inside, missing: [], kind });
 }
 
 /** Shows what a sandbox refers to, read-only. Without this, a scratch layer would make it look writable. */

@@ -1338,6 +1338,26 @@ export interface components {
                     changes: number;
                 }[];
             };
+            /** @description With checkpoint: these changes are those of a saved state, and this changed since. */
+            saved?: {
+                checkpoint: components["schemas"]["Checkpoint"];
+                /** @description Resources whose strategy does not tell what a checkpoint holds. */
+                unlisted: string[];
+                since: {
+                    new: number;
+                    changed: number;
+                    gone: number;
+                    /** @description The first thousand of them. */
+                    changes: {
+                        resource: string;
+                        path: string;
+                        /** @enum {string} */
+                        kind: "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "row" | "table" | "object";
+                        /** @enum {string} */
+                        since: "new" | "changed" | "gone";
+                    }[];
+                };
+            };
             /** @description The cursor of the next page; absent on the last one. */
             next?: string;
         };
@@ -1378,6 +1398,14 @@ export interface components {
             insertions?: number;
             deletions?: number;
             resource: string;
+        };
+        Checkpoint: {
+            id: string;
+            label?: string;
+            createdAt: string;
+            automatic: boolean;
+            before?: string;
+            bytes: number;
         };
         Landing: {
             planId: string;
@@ -1503,6 +1531,26 @@ export interface components {
                     changes: number;
                 }[];
             };
+            /** @description With checkpoint: these changes are those of a saved state, and this changed since. */
+            saved?: {
+                checkpoint: components["schemas"]["Checkpoint"];
+                /** @description Resources whose strategy does not tell what a checkpoint holds. */
+                unlisted: string[];
+                since: {
+                    new: number;
+                    changed: number;
+                    gone: number;
+                    /** @description The first thousand of them. */
+                    changes: {
+                        resource: string;
+                        path: string;
+                        /** @enum {string} */
+                        kind: "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "row" | "table" | "object";
+                        /** @enum {string} */
+                        since: "new" | "changed" | "gone";
+                    }[];
+                };
+            };
             folders: {
                 added: number;
                 modified: number;
@@ -1536,14 +1584,6 @@ export interface components {
                 /** @constant */
                 cache?: true;
             }[];
-        };
-        Checkpoint: {
-            id: string;
-            label?: string;
-            createdAt: string;
-            automatic: boolean;
-            before?: string;
-            bytes: number;
         };
         Review: {
             planId: string;
@@ -1621,6 +1661,26 @@ export interface components {
                     resource: string;
                     changes: number;
                 }[];
+            };
+            /** @description With checkpoint: these changes are those of a saved state, and this changed since. */
+            saved?: {
+                checkpoint: components["schemas"]["Checkpoint"];
+                /** @description Resources whose strategy does not tell what a checkpoint holds. */
+                unlisted: string[];
+                since: {
+                    new: number;
+                    changed: number;
+                    gone: number;
+                    /** @description The first thousand of them. */
+                    changes: {
+                        resource: string;
+                        path: string;
+                        /** @enum {string} */
+                        kind: "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "row" | "table" | "object";
+                        /** @enum {string} */
+                        since: "new" | "changed" | "gone";
+                    }[];
+                };
             };
             /** @description The cursor of the next page; absent on the last one. */
             next?: string;
@@ -3033,6 +3093,8 @@ export interface operations {
             query?: {
                 /** @description Only changes at or below these paths. */
                 paths?: string[];
+                /** @description Look into this checkpoint instead: its id, the beginning of its id, or its label. */
+                checkpoint?: string;
                 /** @description The next of an earlier page. */
                 cursor?: string;
                 /** @description The most changes of a page. Default: 1,000. */
@@ -3064,6 +3126,8 @@ export interface operations {
             query?: {
                 /** @description Only changes at or below these paths. */
                 paths?: string[];
+                /** @description Look into this checkpoint instead: its id, the beginning of its id, or its label. */
+                checkpoint?: string;
             };
             header?: never;
             path: {
@@ -3091,6 +3155,8 @@ export interface operations {
             query?: {
                 /** @description Only changes at or below these paths. */
                 paths?: string[];
+                /** @description Look into this checkpoint instead: its id, the beginning of its id, or its label. */
+                checkpoint?: string;
             };
             header?: never;
             path: {

@@ -89,6 +89,7 @@ export type {
 export type {
   Browsable,
   Enterable,
+  Inspectable,
   ListedPage,
   Mergeable,
   ProbeResult,
@@ -175,7 +176,9 @@ export type {
   PurgeResult,
   ResourceRequest,
   RestoreResult,
+  SavedView,
   SelfRunningChange,
+  SinceChange,
 } from "./plans/plan-views.ts";
 export type {
   Approval,

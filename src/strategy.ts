@@ -68,6 +68,7 @@ export type {
 } from "./core/strategy.ts";
 export type {
   Enterable,
+  Inspectable,
   Mergeable,
   ProbeResult,
   Probing,

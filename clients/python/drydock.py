@@ -65,6 +65,7 @@ class Diff(TypedDict, total=False):
     digest: str
     stats: dict[str, int]
     changes: list[Change]
+    saved: dict[str, JSON]
 
 
 class Entry(TypedDict, total=False):
@@ -528,25 +529,37 @@ class Plan:
 
     # Changes
 
-    def diff(self, *, paths: Sequence[str] | None = None, on_progress: OnProgress | None = None) -> Diff:
-        """What would change, all pages together. Its digest binds an apply to it."""
-        query = {"paths": paths}
+    def diff(
+        self,
+        *,
+        paths: Sequence[str] | None = None,
+        checkpoint: str | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Diff:
+        """What would change, all pages together. Its digest binds an apply to it.
+
+        With a checkpoint: what that holds, and as `saved` what changed since.
+        """
+        query = {"paths": paths, "checkpoint": checkpoint}
         first: Diff = self._client._json("GET", self._at("/diff"), query=query, on_progress=on_progress)
         changes = [*first["changes"]]
         cursor = first.get("next")
         while cursor is not None:
-            page = self._get("/diff", paths=paths, cursor=cursor)
+            page = self._get("/diff", **query, cursor=cursor)
             changes.extend(page["changes"])
             cursor = page.get("next")
         return {**first, "changes": changes}
 
-    def summary(self, *, paths: Sequence[str] | None = None) -> dict[str, JSON]:
-        """What would change, by folders."""
-        return self._get("/summary", paths=paths)
+    def summary(
+        self, *, paths: Sequence[str] | None = None, checkpoint: str | None = None
+    ) -> dict[str, JSON]:
+        """What would change, or what a checkpoint holds, by folders."""
+        return self._get("/summary", paths=paths, checkpoint=checkpoint)
 
-    def patch(self, *, paths: Sequence[str] | None = None) -> bytes:
-        """The changes as a patch that `git apply` takes."""
-        with self._client._request("GET", self._at("/patch"), query={"paths": paths}) as response:
+    def patch(self, *, paths: Sequence[str] | None = None, checkpoint: str | None = None) -> bytes:
+        """The changes, or those of a checkpoint, as a patch that `git apply` takes."""
+        query = {"paths": paths, "checkpoint": checkpoint}
+        with self._client._request("GET", self._at("/patch"), query=query) as response:
             return response.read()
 
     def scratch(self) -> dict[str, JSON]:

@@ -56,6 +56,8 @@ _METHODS = {
     "remove": "remove",
     "rename": "rename",
     "discardCheckpoint": "discard_checkpoint",
+    "saved": "saved",
+    "readSaved": "read_saved",
     "path": "path",
     "enter": "enter",
     "leave": "leave",

@@ -16,6 +16,8 @@ import type {
   Review,
   ReviewSession,
   RolledBack,
+  SavedChange,
+  SavedDiff,
   Scratch,
   Update,
   Vote,
@@ -156,6 +158,25 @@ export async function logOf(plan: string): Promise<readonly LogEntry[]> {
 
 export async function checkpointsOf(plan: string): Promise<readonly Checkpoint[]> {
   return (await get<{ readonly checkpoints: readonly Checkpoint[] }>(`${at(plan)}/checkpoints`)).checkpoints;
+}
+
+/** How many changes of a checkpoint the page lists. */
+const MOST_SAVED = 1000;
+
+/** What a checkpoint holds, and what changed since. */
+export async function savedChanges(plan: string, checkpoint: string): Promise<SavedDiff> {
+  return await get(`${at(plan)}/diff${query({ checkpoint, limit: MOST_SAVED })}`);
+}
+
+/** One change of a checkpoint, as a patch. */
+export async function patchAt(
+  plan: string,
+  { resource, path }: SavedChange,
+  checkpoint: string,
+): Promise<string> {
+  const paths = path === "." ? resource : `${resource}/${path}`;
+  const answer = await call("GET", `${at(plan)}/patch${query({ paths, checkpoint })}`);
+  return (await answer.text()).trimEnd();
 }
 
 export async function scratchOf(plan: string): Promise<Scratch> {

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { Vote } from "../api/types.ts";
 import { go, place, TABS } from "./place.ts";
-import { model, say, sayOfHunk } from "./review.ts";
+import { model, said, say, sayOfHunk } from "./review.ts";
 import { nextTheme, switchLayout } from "./settings.ts";
 
 /** The question or list above the page. */
@@ -42,7 +42,7 @@ export const KEYS: readonly Key[] = [
   {
     keys: ["c"],
     does: "comment on the change, or on the line that is chosen",
-    act: () => model.value?.askForComment(),
+    act: askForComment,
   },
   { keys: ["↑", "↓"], does: "choose a line, in the changed lines; a row, in the list", act: () => undefined },
   { keys: ["/"], does: "filter the changes", act: () => focus("#filter") },
@@ -75,6 +75,16 @@ export function followKeys(): void {
   });
 }
 
+function askForComment(): void {
+  if (model.value?.selectedRow.value?.row === "group")
+    tell("Choose a change: a comment is on one, or on a line of it.");
+  else model.value?.askForComment();
+}
+
+function tell(text: string): void {
+  said.value = { text, isProblem: false };
+}
+
 function sayOfSelected(word: Vote): void {
   const row = model.value?.selectedRow.value;
   if (model.value === undefined || row === undefined) return;
@@ -94,7 +104,8 @@ function isWriting(target: EventTarget | null): boolean {
 
 function ask(what: NonNullable<typeof dialog.value>): void {
   const isOpen = model.value?.plan.value?.state === "open";
-  if (what === "take out" && !(isOpen && model.value?.hasRejected.value === true)) return;
+  if (what === "take out" && isOpen && model.value?.hasRejected.value !== true)
+    return tell("Nothing is rejected.");
   if (what === "help" || what === "close" || isOpen) dialog.value = what;
 }
 

@@ -6,6 +6,7 @@ import type { PlanModel } from "../model/plan-model.ts";
 import { attempt } from "../model/review.ts";
 import { ago, size } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
+import { CheckpointContent } from "./checkpoint-content.tsx";
 
 /** The saved states of the plan, as a line of time, the newest first. */
 export function Checkpoints({ model }: { readonly model: PlanModel }): ComponentChildren {
@@ -48,6 +49,7 @@ export function Checkpoints({ model }: { readonly model: PlanModel }): Component
                 Go back…
               </button>
             ))}
+          <CheckpointContent model={model} checkpoint={checkpoint} />
         </li>
       ))}
     </ol>

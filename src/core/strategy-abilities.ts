@@ -126,6 +126,18 @@ export interface Mergeable<Metadata extends PlainRecord = PlainRecord> {
   takeOut(ref: SandboxRef<Metadata>, part: ExactPart): Promise<void>;
 }
 
+/** The ability to look into a checkpoint without a restore. Neither method changes anything. */
+export interface Inspectable<Metadata extends PlainRecord = PlainRecord> {
+  /**
+   * All differences of the saved state from the original, in path order: what `diff` showed then. Fails if
+   * there is no such checkpoint.
+   */
+  saved(ref: SandboxRef<Metadata>, checkpointId: string): Promise<readonly Change[]>;
+
+  /** The saved content of a file among these changes; undefined if the checkpoint has none there. */
+  readSaved?(ref: SandboxRef<Metadata>, path: string, checkpointId: string): Promise<Uint8Array | undefined>;
+}
+
 /** The ability to show a sandbox to programs of the host. */
 export interface Reachable<Metadata extends PlainRecord = PlainRecord> {
   /**

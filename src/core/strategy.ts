@@ -7,6 +7,7 @@ import type { Protection } from "./self-running/protected-paths.ts";
 import type {
   Browsable,
   Enterable,
+  Inspectable,
   Mergeable,
   Probing,
   Queryable,
@@ -62,6 +63,7 @@ export interface SandboxMethods<Metadata extends PlainRecord, Prepared extends P
     Partial<Browsable<Metadata>>,
     Partial<Receiving<Metadata>>,
     Partial<Mergeable<Metadata>>,
+    Partial<Inspectable<Metadata>>,
     Partial<Reachable<Metadata>>,
     Partial<Enterable<Metadata>>,
     Partial<Probing> {

@@ -5,7 +5,11 @@ import { callFields } from "./command-arguments.ts";
 
 /** The arguments of calls that show changes. See public-arguments.ts. */
 
-export const diffFields = { paths: optional(list(path)), allow: optional(list(text)) };
+export const diffFields = {
+  paths: optional(list(path)),
+  checkpoint: optional(text),
+  allow: optional(list(text)),
+};
 
 export const diffPageOptions = fields<DiffPageOptions & CallOptions>({
   ...diffFields,

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Change } from "../core/change.ts";
+import type { Change, TakeChange } from "../core/change.ts";
 import { isAtOrBelow, joinPath } from "../core/paths/byte-path.ts";
 import { PathPatterns } from "../core/paths/path-patterns.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
@@ -24,18 +24,39 @@ export interface PlanChanges {
 /** Takes the changes of a plan one by one; for a self-running file also the facts about that. */
 export type TakePlanChange = (change: PlanChange, selfRunning: SelfRunningChange | undefined) => void;
 
+/** Tells the changes of one resource. */
+export type ChangesOf = (resource: string, take: TakeChange) => Promise<void>;
+
 /** Asks every sandbox of a plan. `words` say what may land of self-running files and protected paths. */
 export async function eachChange(
   plan: PlanRecord,
   sandboxes: PlanSandboxes,
+  words: LandingWords,
+  take: TakePlanChange,
+): Promise<void> {
+  await eachChangeOf(plan, words, take, presentChanges(plan, sandboxes));
+}
+
+/** The changes that the sandboxes of a plan have now. */
+export function presentChanges(plan: PlanRecord, sandboxes: PlanSandboxes): ChangesOf {
+  return async (resource, take) => {
+    const { record, strategy } = await sandboxes.usable(plan, resource, "look");
+    const { changes } = await strategy.diff(record.ref, take);
+    changes.forEach(take);
+  };
+}
+
+/** The same for changes that come from elsewhere. */
+export async function eachChangeOf(
+  plan: PlanRecord,
   { configured, allow, protect }: LandingWords,
   take: TakePlanChange,
+  changesOf: ChangesOf,
 ): Promise<void> {
   for (const { resource } of boundariesOf(plan)) {
     const { name, type } = resource;
     // A repository may have any name, but tools know it as `.git`.
     const location = type === "git-repository" ? `${resource.location}/.git` : resource.location;
-    const { record, strategy } = await sandboxes.usable(plan, name, "look");
     const allowed = new PathPatterns(patternsFor(plan, name, [...configured, ...allow]));
     const guarded = new ProtectedPaths({
       lines: linesFor(plan, name, protect),
@@ -50,8 +71,7 @@ export async function eachChange(
         runs?.needsWord === true ? runs : (held(name, change, guarded) ?? runs),
       );
     };
-    const { changes } = await strategy.diff(record.ref, takeOne);
-    changes.forEach(takeOne);
+    await changesOf(name, takeOne);
   }
 }
 

@@ -1,15 +1,29 @@
 import { UsageError } from "../core/errors/errors.ts";
 import { baseName, joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
 import type { PlanRecord } from "../core/plan.ts";
-import { filePatch, type PatchForm, renamePatch } from "../engine/show/file-patch.ts";
+import { filePatch, type PatchForm, type PatchSources, renamePatch } from "../engine/show/file-patch.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { PatchOptions, PlanChange, PlanDiff, PlanRename } from "./plan-views.ts";
 import { RenameIndex } from "./renames/rename-index.ts";
 
+/** The content of both sides of the changes of a resource. */
+export type SidesOf = (resource: string) => Promise<PatchSources>;
+
+/** The sides of what would land now. */
+export function presentSides(plan: PlanRecord, sandboxes: PlanSandboxes): SidesOf {
+  return async (resource) => {
+    const { record, strategy } = await sandboxes.usable(plan, resource, "look");
+    return {
+      before: (path) => strategy.readOriginal(record.ref, path),
+      after: (path) => unlessGone(strategy.read(record.ref, path)),
+    };
+  };
+}
+
 /** The changes of a diff as unified text, one piece for each path. */
 export async function* patchOf(
   plan: PlanRecord,
-  sandboxes: PlanSandboxes,
+  sidesOf: SidesOf,
   diff: Pick<PlanDiff, "changes" | "renames">,
   options: PatchOptions,
 ): AsyncGenerator<string> {
@@ -20,11 +34,7 @@ export async function* patchOf(
       yield* renamePiece(plan, change, rename);
       continue;
     }
-    const { record, strategy } = await sandboxes.usable(plan, change.resource, "look");
-    const sources = {
-      before: () => strategy.readOriginal(record.ref, change.path),
-      after: () => unlessGone(strategy.read(record.ref, change.path)),
-    };
+    const sources = await sidesOf(change.resource);
     yield pathFromBytes(await filePatch(change, sources, patchForm(plan, change, options)));
   }
 }

@@ -80,6 +80,31 @@ export interface PlanDiff {
   readonly selfRunning: readonly SelfRunningChange[];
   /** For an applied plan: these changes have landed. */
   readonly landed?: LandedView;
+  /** With `checkpoint`: these changes are those of a saved state. */
+  readonly saved?: SavedView;
+}
+
+/** A checkpoint that a diff looks into. */
+export interface SavedView {
+  readonly checkpoint: CheckpointView;
+  /** Resources of which nothing is listed, because their strategy does not tell what a checkpoint holds. */
+  readonly unlisted: readonly string[];
+  /** How many changes are others now than then. Only the first thousand of them are listed. */
+  readonly since: {
+    readonly new: number;
+    readonly changed: number;
+    readonly gone: number;
+    readonly changes: readonly SinceChange[];
+  };
+}
+
+/** A change that is not what it was in a checkpoint. */
+export interface SinceChange {
+  readonly resource: string;
+  readonly path: string;
+  readonly kind: ChangeKind;
+  /** Only now (`new`), only then (`gone`), or now and then, but not the same (`changed`). */
+  readonly since: "new" | "changed" | "gone";
 }
 
 /** An entry that is deleted at one path and added at another, with the same content, mode and owner. */
@@ -165,6 +190,8 @@ export interface CheckpointOptions {
 export interface DiffOptions {
   /** Show only changes at or below these paths. */
   readonly paths?: readonly string[];
+  /** Show what this checkpoint holds: its id, a unique prefix of it, or its label. */
+  readonly checkpoint?: string;
   /** Report what needs the user's word beyond these patterns. */
   readonly allow?: readonly string[];
   /**

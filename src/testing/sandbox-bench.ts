@@ -57,7 +57,16 @@ export class SandboxBench {
    * counts as a file.
    */
   async changes(): Promise<string[]> {
-    const { changes } = await this.diff();
+    return this.#lines((await this.diff()).changes);
+  }
+
+  /** The changes that a checkpoint holds, in the same form; undefined if the strategy does not tell them. */
+  async savedChanges(checkpointId: string): Promise<string[] | undefined> {
+    const changes = await this.#bench.fresh().saved?.(this.ref, checkpointId);
+    return changes && this.#lines(changes);
+  }
+
+  #lines(changes: readonly Change[]): string[] {
     const shown = (kind: ChangeKind) => (kind === this.#bench.kind ? "file" : kind);
     return changes.map(({ operation, kind, path }) => `${operation} ${shown(kind)} ${path}`).sort();
   }

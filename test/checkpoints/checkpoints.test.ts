@@ -3,9 +3,10 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { SandboxConflictError } from "../../src/index.ts";
+import { type PlanDiff, SandboxConflictError } from "../../src/index.ts";
 import type { Services } from "../../src/services.ts";
-import { planWithWork, Workshop } from "../commit/workshop.ts";
+import { letterbox, planWithWork, twoPhase, Workshop } from "../commit/workshop.ts";
+import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
 
 const FOLDERS = [
   { location: "a", strategy: "filesystem_copy" },
@@ -27,6 +28,10 @@ async function textOf(
 
 async function write(drydock: Services, plan: string, text: string): Promise<void> {
   for (const resource of ["a", "b"]) await drydock.plans.write(plan, resource, "old.txt", Buffer.from(text));
+}
+
+function pick({ changes, digest, stats, renames }: PlanDiff): Partial<PlanDiff> {
+  return { changes, digest, stats, renames };
 }
 
 describe("checkpoints of a plan", () => {
@@ -58,6 +63,65 @@ describe("checkpoints of a plan", () => {
     await drydock.plans.apply(id);
     assert.equal(shop.text("a/old.txt"), "new of a\n");
     assert.equal(shop.text("b/added.txt"), "added\n");
+  });
+
+  it("[V1] show what they hold, of every kind of entry, exactly as the diff did then, and what changed since", {
+    skip: !isRoot,
+  }, async () => {
+    await using shop = new Workshop();
+    for (const name of ["a", "b"]) buildRichTree(shop.at(name));
+    const drydock = await shop.open();
+    const resources = [FOLDERS[0], { location: "b", strategy: "overlay" }];
+    const { id } = await drydock.plans.create({ resources });
+    for (const name of ["a", "b"]) changeRichTree(await drydock.plans.path(id, name));
+    const before = await drydock.plans.diff(id);
+    const patch = (await Array.fromAsync(drydock.plans.patch(id))).join("");
+    const { id: checkpoint } = await drydock.checkpoints.checkpoint(id, { label: "then" });
+    const same = await drydock.plans.diff(id, { checkpoint });
+    assert.deepEqual(same.changes, before.changes);
+    assert.deepEqual(same.saved?.since, { new: 0, changed: 0, gone: 0, changes: [] });
+    for (const name of ["a", "b"]) {
+      const root = await drydock.plans.path(id, name);
+      writeFileSync(join(root, "plain-edit"), "edited once more\n");
+      writeFileSync(join(root, "since"), "new\n");
+      writeFileSync(join(root, "plain-gone"), "back as another\n");
+      chmodSync(join(root, "plain-mode"), 0o640);
+    }
+    const { changes, digest, stats, renames, saved } = await drydock.plans.diff(id, { checkpoint: "then" });
+    assert.deepEqual({ changes, digest, stats, renames }, pick(before));
+    assert.deepEqual([saved?.checkpoint.label, saved?.unlisted], ["then", []]);
+    assert.deepEqual(
+      saved?.since.changes.filter(({ resource }) => resource === "b").map((each) => [each.path, each.since]),
+      [
+        [".", "changed"],
+        ["plain-edit", "changed"],
+        ["plain-gone", "changed"],
+        ["since", "new"],
+        ["plain-mode", "gone"],
+      ],
+    );
+    assert.equal((await Array.fromAsync(drydock.plans.patch(id, { checkpoint }))).join(""), patch);
+    const only = await drydock.plans.diff(id, { checkpoint, paths: ["a/plain-edit"] });
+    assert.deepEqual([only.changes.length, only.saved?.since.changed, only.saved?.since.new], [1, 1, 0]);
+    assert.equal((await drydock.plans.diff(id)).saved, undefined);
+  });
+
+  it("[V1] of a strategy that does not tell what they hold are named, and the others are shown", async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open([twoPhase()]);
+    const { id } = await drydock.plans.create({
+      resources: [FOLDERS[0], letterbox("mail", "two_phase_mail")],
+    });
+    await drydock.plans.write(id, "a", "old.txt", Buffer.from("new of a\n"));
+    await drydock.plans.write(id, "mail", ".", Buffer.from("sent\n"));
+    await drydock.checkpoints.checkpoint(id, { label: "then" });
+    const { changes, saved } = await drydock.plans.diff(id, { checkpoint: "then" });
+    assert.deepEqual(
+      changes.map(({ resource, path }) => [resource, path]),
+      [["a", "old.txt"]],
+    );
+    assert.deepEqual([saved?.unlisted, saved?.since.changes], [["mail"], []]);
+    await assert.rejects(drydock.plans.diff(id, { checkpoint: "never" }), { code: "UNKNOWN_CHECKPOINT" });
   });
 
   it("[C7] refer to the same data when nothing changed, and keep it until the last of them goes", async () => {

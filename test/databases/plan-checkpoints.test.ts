@@ -110,12 +110,18 @@ describe("checkpoints of a plan over folders, a checkout and databases of all ki
     await using scene = await MixedResources.make(servers);
     const { plans, checkpoints } = scene.drydock;
     await scene.set("good");
+    const good = await plans.diff("p");
     await checkpoints.checkpoint("p", { label: "good" });
     for (const round of ["once", "twice"]) {
       await scene.set(`worse, ${round}`);
       await scene.add();
       await checkpoints.checkpoint("p", { label: round });
       await scene.set("worst");
+      const shown = await plans.diff("p", { checkpoint: "good" });
+      // What a checkpoint of a git_worktree holds is not told.
+      assert.deepEqual(shown.saved?.unlisted, ["repo"]);
+      const told = good.changes.filter(({ resource }) => resource !== "repo");
+      assert.deepEqual(shown.changes, told, `what the checkpoint shows, ${round}`);
       await checkpoints.restore("p", round);
       await scene.assertAll(`worse, ${round},added`, `restored to ${round}`);
       await checkpoints.restore("p", "good");

@@ -26,6 +26,14 @@ describe("checkpoints on the command line", () => {
     writeFileSync(join(docs, "guide.md"), "back\n");
     place.done("plan", "checkpoint", "fix");
     assert.match(
+      place.done("plan", "diff", "fix", "--checkpoint", "good"),
+      /^M {2}app\/README\.md.*\nD {2}docs\/guide\.md.*\n0 added, 1 modified, 1 deleted; .*\nas of checkpoint good, saved at \S+Z\nsince then: 0 new, 2 changed, 0 gone\n {3}changed {2}app\/README\.md\n {3}changed {2}docs\/guide\.md\n$/,
+    );
+    assert.match(
+      place.done("plan", "diff", "fix", "--checkpoint", "good", "--patch", "app/README.md"),
+      /\n-hello\n\+saved\n$/,
+    );
+    assert.match(
       place.done("plan", "checkpoints", "fix"),
       /^ID +CREATED +SIZE +LABEL\n\S{26} {2}\S+Z {2}6 bytes +good\n\S{26} {2}\S+Z {2}11 bytes\n$/,
     );
@@ -69,6 +77,7 @@ describe("checkpoints on the command line", () => {
       [["plan", "restore", "fix", second.id], /is no longer kept/],
       [["plan", "restore", "fix", "never"], /has no checkpoint 'never'/],
       [["plan", "restore", "fix", ""], /has no checkpoint ''/],
+      [["plan", "diff", "fix", "--checkpoint", "never"], /has no checkpoint 'never'/],
       [["plan", "restore"], /The checkpoint to restore is missing/],
       [["plan", "checkpoint", "fix", "--label", "first"], /has a checkpoint called 'first' already/],
       [["plan", "checkpoint", "fix", "--label", ""], /A name is empty/],

@@ -327,6 +327,12 @@ describe("A checkout at its own path", { skip }, () => {
     const again = await plan.worktree();
     again.git("checkout", "-q", "-b", "later");
     again.git("commit", "-q", "--allow-empty", "-m", "second");
+    const shown = await plan.drydock.plans.diff(plan.id, { checkpoint: saved.id });
+    assert.deepEqual(
+      shown.changes.map(({ path, note }) => `${path}: ${note}`),
+      [".git/refs/heads/main: 1 commit on main: first"],
+    );
+    assert.equal(shown.saved?.since.new, 2);
     await plan.drydock.checkpoints.restore(plan.id, saved.id);
     assert.deepEqual(await notes(plan), [".git/refs/heads/main: 1 commit on main: first"]);
     await plan.apply();

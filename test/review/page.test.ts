@@ -280,4 +280,32 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     assert.deepEqual(await violations(page), []);
     assert.deepEqual(reviewed.complaints, []);
   });
+
+  it("[V1] looks into a checkpoint: what it holds, the lines of a file, and what changed since, while that goes on", async () => {
+    using place = new Workplace();
+    const at = planOver(place, { "a.txt": "one\n", "b.txt": "b\n" });
+    writeFileSync(join(at, "a.txt"), "two\n");
+    place.done("plan", "checkpoint", "work", "--label", "then");
+    writeFileSync(join(at, "a.txt"), "three\n");
+    await using reviewed = await Reviewed.start(browser, place, ["work"]);
+    const page = await reviewed.open();
+    await page.getByRole("treeitem", { name: /a\.txt/ }).waitFor();
+    for (const key of ["l", "Home", "c"]) await page.keyboard.press(key);
+    await page.getByText("Choose a change").waitFor();
+    await page.keyboard.press("3");
+    const held = page.getByRole("listitem").filter({ hasText: "then" });
+    await held.getByText("What it holds").press("Enter");
+    const then = held.getByRole("list", { name: "Changes as of then" });
+    await then.locator("summary").press("Enter");
+    await then.getByText("+two", { exact: true }).waitFor();
+    const since = held.getByRole("list", { name: "Changed since then" });
+    await since.getByText("not the same now").waitFor();
+    assert.deepEqual(await since.getByRole("listitem").allTextContents(), ["not the same now shop/a.txt"]);
+    writeFileSync(join(at, "b.txt"), "more\n");
+    place.done("plan", "diff", "work");
+    await since.getByText("only now").waitFor();
+    assert.equal(await then.getByRole("listitem").count(), 1, "what it holds stays the same");
+    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(reviewed.complaints, []);
+  });
 });

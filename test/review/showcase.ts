@@ -105,7 +105,18 @@ export function makeShowcase(place: Workplace) {
     approve: async (page: Page) => await ask(page, "A"),
     changes: async (page: Page) => await ask(page, "R"),
     land: async (page: Page) => await ask(page, "L"),
-    close: async (page: Page) => await ask(page, "q"),
+    "take out": async (page: Page) => {
+      await withoutDialog(page);
+      await page.keyboard.press("x");
+      await page.getByRole("button", { name: "Take rejected out" }).waitFor();
+      await ask(page, "X");
+    },
+    close: async (page: Page) => {
+      await withoutDialog(page);
+      await page.keyboard.press("x");
+      await page.getByRole("button", { name: "Take rejected out" }).waitFor({ state: "hidden" });
+      await ask(page, "q");
+    },
     activity: async (page: Page) => {
       await withoutDialog(page);
       await page.keyboard.press("2");
@@ -114,6 +125,11 @@ export function makeShowcase(place: Workplace) {
     checkpoints: async (page: Page) => {
       await page.keyboard.press("3");
       await page.getByRole("list", { name: "Checkpoints" }).waitFor();
+    },
+    "a checkpoint": async (page: Page) => {
+      await page.getByText("What it holds").first().click();
+      await page.getByRole("list", { name: "Changes as of then" }).waitFor();
+      await page.getByText("Nothing changed since then.").waitFor();
     },
     outside: async (page: Page) => {
       await page.keyboard.press("4");

@@ -65,7 +65,11 @@ export function lostPaths(
 }
 
 /** The baseline's paths at and below this one, except those that the checkpoint has its own version of. */
-function* basePaths(baseline: Baseline, top: string, replaced: ReadonlySet<string>): Generator<string> {
+export function* basePaths(
+  baseline: Baseline,
+  top: string,
+  replaced: ReadonlySet<string>,
+): Generator<string> {
   const first = baseline.find(top);
   if (first === undefined) return;
   const waiting: (readonly [path: string, index: number])[] = [[top, first]];

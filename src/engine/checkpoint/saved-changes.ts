@@ -57,6 +57,11 @@ export function savedChanges(
   return { entries, folderTimes: [...changes.folderTimes], links: linksOf(changes), linked };
 }
 
+/** The differences in the notes of a checkpoint. */
+export function savedIn(notes: Buffer): SavedChanges {
+  return JSON.parse(notes.toString()) as SavedChanges;
+}
+
 /** The paths whose entries have to be copied. */
 export function pathsToCopy({ entries }: Pick<SavedChanges, "entries">): string[] {
   return entries

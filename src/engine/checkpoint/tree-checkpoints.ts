@@ -8,6 +8,7 @@ import { flush } from "../../system/data/flush.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { takeBarrier } from "../base/barrier.ts";
+import type { SavedTree } from "../sandbox/sandbox-tree.ts";
 import { copyEntries, copyTree } from "../tree/copy-tree.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import type { Steps } from "../work/pace.ts";
@@ -109,6 +110,12 @@ export function notesOf(workspace: Folder, id: string): Buffer {
   const notes = checkpoint === undefined ? undefined : readWhole(checkpoint, NOTES);
   if (notes === undefined) throw noCheckpoint(id);
   return notes;
+}
+
+/** Opens a complete checkpoint of a tree. The caller closes its folder. */
+export function openSaved(workspace: Folder, id: string): SavedTree {
+  const notes = notesOf(workspace, id);
+  return { entries: workspace.openBelow(`${CHECKPOINTS}/${id}/${TREE}`), notes };
 }
 
 /** Saves a checkpoint with the strategy's own way to save the tree, replacing one of the same id. */

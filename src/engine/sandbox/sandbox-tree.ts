@@ -46,6 +46,9 @@ export interface SandboxTree {
 
   diff(original: Folder, own: Folder): Steps<ChangeSet>;
 
+  /** The differences of a checkpoint from the original. */
+  diffSaved(original: Folder, saved: SavedTree): Steps<ChangeSet>;
+
   /** For a layer: whether an entry is only a mark about the layer below. */
   readonly isMark?: IsMark;
 
@@ -79,6 +82,14 @@ export interface MovableBase<Earlier = unknown> {
 
   /** Puts the original's entries at these paths into the tree, or takes them out, and makes them the base. */
   takeOriginals(original: Folder, paths: readonly string[]): void;
+}
+
+/** What a checkpoint has of a tree. */
+export interface SavedTree {
+  /** The saved entries: the whole tree, the layer, or those that differ from the base. */
+  readonly entries: Folder;
+  /** The notes that were saved with them. */
+  readonly notes: Buffer;
 }
 
 /** Works on the entries of a sandbox. */

@@ -80,8 +80,15 @@ export class ChangeReader {
     const withContent = change.parts === undefined;
     const stored = change.storedAt === undefined ? undefined : this.#workspace;
     const [side, at] = stored === undefined ? [this.#sandbox, path] : [stored, change.storedAt ?? path];
-    const readAfter = after === undefined ? NOTHING : side.read(at, after.kind, withContent);
-    const xattrs = after === undefined ? {} : side.xattrs(at);
+    // Without another content it has the earlier target; a checkpoint does not have the link itself.
+    const sameTarget = withContent ? undefined : before?.target;
+    const readAfter =
+      after === undefined
+        ? NOTHING
+        : sameTarget === undefined
+          ? side.read(at, after.kind, withContent)
+          : { target: sameTarget };
+    const xattrs = after === undefined ? {} : (change.xattrs ?? side.xattrs(at));
     if (before === undefined) return { originalChanged: false, before: NOTHING, after: readAfter, xattrs };
     return { ...this.#before(path, before, withContent), after: readAfter, xattrs };
   }

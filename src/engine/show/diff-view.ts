@@ -18,8 +18,8 @@ import { countLines, type LineCounts } from "./text-diff.ts";
 export function* shownChanges(changes: Iterable<TreeChange>, sides: DiffSides): Generator<Change> {
   using reader = new ChangeReader(sides);
   const names = replacedNames(changes);
-  for (const { path, operation, before, after, parts, storedAt } of changes) {
-    const change = { path, operation, before, after, parts, storedAt };
+  for (const { path, operation, before, after, xattrs, parts, storedAt } of changes) {
+    const change = { path, operation, before, after, xattrs, parts, storedAt };
     yield shownChange(change, reader.read(change), sides, names);
     sides.tick?.();
   }

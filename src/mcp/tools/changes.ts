@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { PlanChange } from "../../plans/plan-views.ts";
+import type { PlanChange, SavedView } from "../../plans/plan-views.ts";
 import { capped } from "../capped.ts";
 import { changeShape, planArgument, statsShape } from "../shapes.ts";
 import { tool } from "../tool.ts";
@@ -14,6 +14,10 @@ export const planDiff = tool({
   input: z.object({
     plan: planArgument,
     paths: z.array(z.string()).optional().describe("Only changes at or below these paths."),
+    checkpoint: z
+      .string()
+      .optional()
+      .describe("Look into this checkpoint instead (its id or label); since says what changed after it."),
     after: z.int().min(0).optional().describe("Skip this many changes: the next of the call before."),
     limit: z.int().min(1).max(MOST_CHANGES).optional(),
     patch: z.boolean().optional().describe("Also the changes themselves, cut if they are long."),
@@ -27,18 +31,30 @@ export const planDiff = tool({
     selfRunning: z
       .array(z.object({ resource: z.string(), path: z.string(), tool: z.string(), needsWord: z.boolean() }))
       .describe("Files that tools run by themselves; with needsWord they land only if a person allows them."),
+    since: z
+      .object({
+        ...{ new: z.number(), changed: z.number(), gone: z.number() },
+        changes: z.array(z.object({ resource: z.string(), path: z.string(), since: z.string() })),
+      })
+      .optional()
+      .describe("With checkpoint: the changes that are others now, or only there now (new) or then (gone)."),
+    unlisted: z
+      .array(z.string())
+      .optional()
+      .describe("With checkpoint: resources whose strategy does not tell what it holds."),
     patch: z.string().optional(),
     patchTruncated: z.boolean().optional(),
   }),
   annotations: { readOnlyHint: true, openWorldHint: false },
-  call: async ({ plan, paths = [], after = 0, limit = USUAL_CHANGES, patch = false }, context) => {
+  call: async ({ plan, paths = [], checkpoint, after = 0, limit = USUAL_CHANGES, patch }, context) => {
     const { plans } = context.services;
-    const wanted = { ...(paths.length > 0 && { paths }) };
+    const wanted = { ...(paths.length > 0 && { paths }), ...(checkpoint !== undefined && { checkpoint }) };
     const page = new Page(after, limit);
     const diff = await plans.diff(await context.planOf(plan), {
       ...wanted,
       onChange: (change) => page.add(change),
     });
+    const { saved } = diff;
     const text = patch
       ? capped((await Array.fromAsync(plans.patch(diff.planId, { ...wanted, onlyText: true }))).join(""))
       : undefined;
@@ -46,10 +62,17 @@ export const planDiff = tool({
       ...{ planId: diff.planId, digest: diff.digest, stats: diff.stats },
       ...{ changes: page.changes, next: page.next },
       selfRunning: diff.selfRunning,
+      ...(saved !== undefined && { since: shownSince(saved.since), unlisted: saved.unlisted }),
       ...(text !== undefined && { patch: text.text, patchTruncated: text.truncated }),
     };
   },
 });
+
+/** The counts, and as many of the changes as a page has. */
+function shownSince({ changes, ...counts }: SavedView["since"]) {
+  const shown = changes.slice(0, USUAL_CHANGES);
+  return { ...counts, changes: shown.map(({ resource, path, since }) => ({ resource, path, since })) };
+}
 
 /** A window on a long list, of which only the window is kept. */
 class Page {

@@ -12,6 +12,7 @@ import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { dropped } from "../../sandboxes/checkpoint-removal.ts";
 import type { StoreChange } from "../../store/store.ts";
 import { newId } from "../../system/state/new-id.ts";
+import { savedCheckpoints } from "./find-checkpoint.ts";
 
 /** The facts of a new checkpoint. */
 export interface CheckpointFacts {
@@ -85,8 +86,8 @@ export class PlanCheckpoints {
   }
 
   /** The checkpoints of a plan that can be restored, oldest first. */
-  async saved({ id }: PlanRecord): Promise<readonly CheckpointRecord[]> {
-    return (await this.#session.store.checkpointsOf(id)).filter(({ state }) => state === "saved");
+  async saved(plan: PlanRecord): Promise<readonly CheckpointRecord[]> {
+    return await savedCheckpoints(this.#session, plan);
   }
 
   /** Refuses, with the reason, before anything is made. */

@@ -128,11 +128,11 @@ export interface PlanSummary extends Omit<PlanDiff, "changes" | "renames"> {
 export async function summaryOf(
   plans: { diff(plan: string | undefined, options: DiffOptions): Promise<PlanDiff> },
   plan: string | undefined,
-  { paths }: Pick<DiffOptions, "paths">,
+  options: Pick<DiffOptions, "paths" | "checkpoint">,
 ): Promise<PlanSummary> {
   const summary = new ChangeSummary();
   const onChange = (change: PlanChange): void => summary.add(change);
-  const { changes: _, renames: __, ...diff } = await plans.diff(plan, { ...(paths && { paths }), onChange });
+  const { changes: _, renames: __, ...diff } = await plans.diff(plan, { ...options, onChange });
   return { ...diff, folders: summary.folders(SUMMARY_FOLDERS) };
 }
 

@@ -8,8 +8,16 @@ import { lastApproval, movedOn, notApproved, noteReviewAsked, recordApproval } f
 import type { EditedPart } from "../edit/edited-part.ts";
 import { noteSealed } from "../history/plan-log.ts";
 import type { ApplyOptions, DiffEditor, InteractiveOptions } from "../landing-views.ts";
-import { ChangesDigest, digestOf, eachChange, type PlanChanges, planChanges } from "../plan-changes.ts";
-import { planDiff } from "../plan-diff.ts";
+import {
+  ChangesDigest,
+  digestOf,
+  eachChange,
+  type PlanChanges,
+  planChanges,
+  presentChanges,
+} from "../plan-changes.ts";
+import { diffOf } from "../plan-diff.ts";
+import type { SidesOf } from "../plan-patch.ts";
 import type { DiffOptions, PatchOptions, PlanChange, PlanDiff } from "../plan-views.ts";
 import { choosePaths, chosenChanges } from "../resources/chosen-paths.ts";
 import { assertHasWord, assertMayLand, hasUnwritable } from "../resources/restrictions.ts";
@@ -44,17 +52,24 @@ export class PlanInspection {
   }
 
   /**
-   * The changes that would land; of an applied plan, those that have. The digest covers all of them, even
-   * where `paths` narrows the list. `allow` has the meaning that it has for an apply.
+   * The changes that would land; of an applied plan, those that have; with `checkpoint`, those that it holds.
+   * The digest covers all of them, even where `paths` narrows the list. `allow` has the meaning that it has
+   * for an apply.
    */
   async diff(plan: string | undefined, options: DiffOptions = {}): Promise<PlanDiff> {
     const found = await this.#session.plans.find(plan);
+    if (options.checkpoint !== undefined) {
+      const { CheckpointDiff } = await import("../checkpoints/checkpoint-diff.ts");
+      const saved = await CheckpointDiff.of(this.#session, found, options.checkpoint);
+      return await saved.diff(await this.#words(options.allow), options);
+    }
     if (found.state === "applied") {
       const { landedDiff } = await import("../landed-diff.ts");
       return await landedDiff(this.#session, found, options);
     }
     const session = this.#session;
-    const diff = await planDiff(found, session.sandboxes, await this.#words(options.allow), options);
+    const changesOf = presentChanges(found, session.sandboxes);
+    const diff = await diffOf(found, await this.#words(options.allow), options, changesOf);
     await noteSealed(session, found.id, diff.digest);
     return diff;
   }
@@ -65,14 +80,15 @@ export class PlanInspection {
    */
   async *patch(plan: string | undefined, options: PatchOptions = {}): AsyncGenerator<string> {
     const found = await this.#session.plans.find(plan);
-    if (found.state === "applied") {
+    const { checkpoint } = options;
+    if (found.state === "applied" && checkpoint === undefined) {
       const { landedPatch } = await import("../landed-diff.ts");
       return yield* landedPatch(this.#session, found, options);
     }
     const diff = await this.diff(found.id, options);
     options.onDiff?.(diff);
     const { patchOf } = await import("../plan-patch.ts");
-    yield* patchOf(found, this.#session.sandboxes, diff, options);
+    yield* patchOf(found, await this.#sidesOf(found, checkpoint), diff, options);
   }
 
   /**
@@ -202,6 +218,16 @@ export class PlanInspection {
 
   async #changes(plan: PlanRecord, allow?: readonly string[]): Promise<PlanChanges> {
     return await planChanges(plan, this.#session.sandboxes, await this.#words(allow));
+  }
+
+  async #sidesOf(plan: PlanRecord, checkpoint: string | undefined): Promise<SidesOf> {
+    if (checkpoint === undefined) {
+      const { presentSides } = await import("../plan-patch.ts");
+      return presentSides(plan, this.#session.sandboxes);
+    }
+    const { CheckpointDiff } = await import("../checkpoints/checkpoint-diff.ts");
+    const saved = await CheckpointDiff.of(this.#session, plan, checkpoint);
+    return async (resource) => await saved.sidesOf(resource);
   }
 
   async #words(allow: readonly string[] = []): Promise<LandingWords> {

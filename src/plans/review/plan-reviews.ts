@@ -112,8 +112,13 @@ export class PlanReviews {
       if (digest !== undefined) await changeContent(found, sandboxes, { resource, path, side, digest });
     }
     const hunks = hasHunks(change) ? await hunksOf(sandboxes, found, change) : [];
-    const { patchOf } = await import("../plan-patch.ts");
-    const pieces = patchOf(found, sandboxes, { changes: [change], renames: [] }, { onlyText: true });
+    const { patchOf, presentSides } = await import("../plan-patch.ts");
+    const pieces = patchOf(
+      found,
+      presentSides(found, sandboxes),
+      { changes: [change], renames: [] },
+      { onlyText: true },
+    );
     return {
       hunks: hunks.map((hunk) => shownHunk(hunk, votes[hunk.id] ?? vote)),
       patch: (await Array.fromAsync(pieces)).join(""),

@@ -5,6 +5,11 @@ import { bytes, json } from "../operation.ts";
 import { limit, nothing, ofPlan, paths, text } from "../shapes/parameters.ts";
 import { checkpointShape, diffShape, scratchShape, summaryShape } from "../shapes/plan-shapes.ts";
 
+const checkpoint = text
+  .min(1)
+  .exactOptional()
+  .describe("Look into this checkpoint instead: its id, the beginning of its id, or its label.");
+
 export const CHANGE_OPERATIONS = [
   json({
     id: "diffPlan",
@@ -13,7 +18,7 @@ export const CHANGE_OPERATIONS = [
     summary: "A page of what would change, with the digest of all of it",
     parameters: ofPlan,
     query: z.strictObject({
-      paths,
+      ...{ paths, checkpoint },
       cursor: text.exactOptional().describe("The next of an earlier page."),
       limit: limit.describe("The most changes of a page. Default: 1,000."),
     }),
@@ -27,7 +32,7 @@ export const CHANGE_OPERATIONS = [
     path: "/plans/{plan}/summary",
     summary: "What would change by folders, in a few entries however much it is",
     parameters: ofPlan,
-    query: z.strictObject({ paths }),
+    query: z.strictObject({ paths, checkpoint }),
     output: summaryShape,
     call: async ({ parameters, query }, { services }) =>
       await summaryOf(services.plans, parameters.plan, query),
@@ -39,7 +44,7 @@ export const CHANGE_OPERATIONS = [
     summary: "The changes themselves, as a unified diff",
     type: "text/x-diff",
     parameters: ofPlan,
-    query: z.strictObject({ paths }),
+    query: z.strictObject({ paths, checkpoint }),
     call: async ({ parameters, query }, { services }) => ({
       content: services.plans.patch(parameters.plan, query),
     }),

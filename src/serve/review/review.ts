@@ -17,6 +17,7 @@ const OF_THE_PAGE: ReadonlySet<string> = new Set([
   "listPlans",
   "showPlan",
   "showLog",
+  "diffPlan",
   "patchPlan",
   "listScratch",
   "patchScratch",

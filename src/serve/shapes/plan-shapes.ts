@@ -105,6 +105,34 @@ export const statsShape = z.strictObject({
   deletions: z.number(),
 });
 
+export const checkpointShape = z
+  .strictObject({
+    id: z.string(),
+    label: z.string().optional(),
+    createdAt: z.string(),
+    automatic: z.boolean(),
+    before: z.string().optional(),
+    bytes: z.number(),
+  })
+  .meta({ id: "Checkpoint" });
+
+/** A checkpoint that a diff looks into. */
+export const savedShape = z.strictObject({
+  checkpoint: checkpointShape,
+  unlisted: z.array(z.string()).describe("Resources whose strategy does not tell what a checkpoint holds."),
+  since: z.strictObject({
+    ...{ new: z.number(), changed: z.number(), gone: z.number() },
+    changes: z
+      .array(
+        z.strictObject({
+          ...{ resource: z.string(), path: z.string(), kind: z.enum(CHANGE_KINDS) },
+          since: z.enum(["new", "changed", "gone"]),
+        }),
+      )
+      .describe("The first thousand of them."),
+  }),
+});
+
 export const diffShape = z
   .strictObject({
     planId: z.string(),
@@ -139,6 +167,9 @@ export const diffShape = z
       })
       .optional()
       .describe("For an applied plan: these changes have landed."),
+    saved: savedShape
+      .optional()
+      .describe("With checkpoint: these changes are those of a saved state, and this changed since."),
     next: z.string().optional().describe("The cursor of the next page; absent on the last one."),
   })
   .meta({ id: "Diff" });
@@ -194,17 +225,6 @@ export const approvalShape = z
     at: z.string(),
   })
   .meta({ id: "Approval" });
-
-export const checkpointShape = z
-  .strictObject({
-    id: z.string(),
-    label: z.string().optional(),
-    createdAt: z.string(),
-    automatic: z.boolean(),
-    before: z.string().optional(),
-    bytes: z.number(),
-  })
-  .meta({ id: "Checkpoint" });
 
 export const entryShape = z
   .strictObject({

@@ -7,7 +7,7 @@ import { fitting } from "../../engine/changes/rows.ts";
 import { type BaseMove, landedMove } from "../../engine/part/base-move.ts";
 import { adoptingMove, takeOriginals } from "../../engine/part/original-move.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
-import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
+import type { Browse, MovableBase, SandboxTree, SavedTree } from "../../engine/sandbox/sandbox-tree.ts";
 import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
 import {
   type FileContent,
@@ -186,12 +186,17 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
 
   *diff(original: Folder, own: Folder): Steps<ChangeSet> {
     if (own.path !== this.path) return NO_CHANGES;
+    return yield* this.#diff(original, own, BaseOverrides.in(this.workspace));
+  }
+
+  *diffSaved(original: Folder, { entries, notes }: SavedTree): Steps<ChangeSet> {
+    return yield* this.#diff(original, entries, BaseOverrides.fromBytes(notes));
+  }
+
+  *#diff(original: Folder, tree: Folder, overrides: BaseOverrides): Steps<ChangeSet> {
     using base = this.openBase();
-    const landed = {
-      overrides: BaseOverrides.in(this.workspace),
-      hasContent: this.hasContentOf(original),
-    };
-    const found = yield* diffWithBase({ tree: own, base, barrier: this.notes.barrier, landed });
+    const landed = { overrides, hasContent: this.hasContentOf(original) };
+    const found = yield* diffWithBase({ tree, base, barrier: this.notes.barrier, landed });
     const temporary = this.#temporary();
     const isTheirs = ({ path }: { readonly path: string }) => path !== temporary && !isOurs(path);
     return { ...found, changes: fitting(found.changes, isTheirs), entries: fitting(found.entries, isTheirs) };

@@ -33,6 +33,7 @@ interface Answers {
   readonly enter: ProgramView | undefined;
   readonly ways: readonly StrategyWay[] | undefined;
   readonly landed: readonly Change[] | undefined;
+  readonly saved: readonly Change[] | undefined;
 }
 export type Answer<M extends MethodName> = M extends keyof Answers
   ? Answers[M]
@@ -113,6 +114,8 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   resolve: { takesPath: true, missing: cannotMerge },
   takeOut: { missing: takesNothingOut },
   discardCheckpoint: { anyVersion: true },
+  saved: {},
+  readSaved: { takesPath: true },
   path: {},
   enter: { nothing: viewOfPath },
   leave: { finishes: true },

@@ -103,6 +103,8 @@ const RESULTS: { readonly [M in MethodName as Answer<M> extends void ? never : M
     ]),
   ).optional(),
   environment: plain(variables),
+  saved: plain(z.array(change)).optional(),
+  readSaved: bytes.optional(),
   landed: plain(z.array(change)).optional(),
   readLanded: bytes.optional(),
   readOriginal: bytes.optional(),

@@ -7,13 +7,14 @@ import { BaselineBuilder } from "../../engine/base/baseline-builder.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { diffTree } from "../../engine/changes/tree-diff.ts";
-import type { SavedChanges } from "../../engine/checkpoint/saved-changes.ts";
+import { type SavedChanges, savedIn } from "../../engine/checkpoint/saved-changes.ts";
+import { diffSavedChanges } from "../../engine/checkpoint/saved-diff.ts";
 import { type BaseMove, landedMove, returnedMove } from "../../engine/part/base-move.ts";
 import { BaseMoves } from "../../engine/part/base-moves.ts";
 import { adoptingMove, moveTo, takeOriginals } from "../../engine/part/original-move.ts";
 import { baseEntriesBelow, earlierInBaseline, rebased } from "../../engine/part/rebased-baseline.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
-import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
+import type { Browse, MovableBase, SandboxTree, SavedTree } from "../../engine/sandbox/sandbox-tree.ts";
 import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
 import {
   type FileContent,
@@ -120,6 +121,14 @@ export class CopiedTree extends NotedTree implements SandboxTree {
       ...(only !== undefined && { only }),
       hasBaseContent: this.hasContentOf(original),
     });
+  }
+
+  *diffSaved(original: Folder, { entries, notes }: SavedTree): Steps<ChangeSet> {
+    const saved = savedIn(notes);
+    const { paths, later } = new BaseMoves(this.workspace).at(saved.lastMove ?? 0);
+    const now = this.#lookupBaseline();
+    const baseline = paths.length === 0 ? now : rebased(now, moveTo(paths, later));
+    return yield* diffSavedChanges(saved, entries, baseline, this.hasContentOf(original));
   }
 
   loadBaseline(): Baseline {

@@ -10,7 +10,12 @@ import {
   type RestoredTree,
   restoreChanges,
 } from "../../engine/checkpoint/restore-changes.ts";
-import { pathsToCopy, type SavedChanges, savedChanges } from "../../engine/checkpoint/saved-changes.ts";
+import {
+  pathsToCopy,
+  type SavedChanges,
+  savedChanges,
+  savedIn,
+} from "../../engine/checkpoint/saved-changes.ts";
 import {
   type NewCheckpoint,
   notesOf,
@@ -126,10 +131,6 @@ type ExaminedTree = Pick<RestoredTree, "baseline" | "now">;
 
 function examine(tree: CopiedTree, original: Folder, own: Folder): ExaminedTree {
   return { baseline: tree.loadBaseline(), now: runAtOnce(tree.diff(original, own)) };
-}
-
-function savedIn(notes: Buffer): SavedChanges {
-  return JSON.parse(notes.toString()) as SavedChanges;
 }
 
 function restoredTree(

@@ -10,7 +10,7 @@ import { nearest } from "../../core/paths/byte-path.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { TwoPhaseSandboxStrategy } from "../../core/strategy.ts";
-import type { Mergeable, ProbeResult } from "../../core/strategy-abilities.ts";
+import type { Inspectable, Mergeable, ProbeResult } from "../../core/strategy-abilities.ts";
 import {
   DEFAULT_MERGE_POLICY,
   type Resolution,
@@ -18,10 +18,13 @@ import {
   type UpdateReport,
 } from "../../core/values/merge.ts";
 import type { BaseFacts } from "../../engine/base/base-facts.ts";
-import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import type { ChangeSet, TreeChange } from "../../engine/changes/change-set.ts";
+import { withoutExcluded } from "../../engine/changes/exclusions.ts";
+import type { Rows } from "../../engine/changes/rows.ts";
+import { openSaved } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { type BasedPath, KeptBases } from "../../engine/merge/kept-bases.ts";
 import { MergeRecord } from "../../engine/merge/merge-record.ts";
-import { type OpenSandbox, scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
+import { type OpenSandbox, openPlaceOf, scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
 import type { SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
 import { type FileContent, readFileBelow } from "../../engine/sandbox/writing.ts";
 import { isExcluded, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
@@ -36,7 +39,7 @@ import { LandingStrategy } from "./landing-strategy.ts";
  */
 export abstract class FolderStrategy<Tree extends SandboxTree>
   extends LandingStrategy<Tree>
-  implements TwoPhaseSandboxStrategy, Mergeable
+  implements TwoPhaseSandboxStrategy, Mergeable, Inspectable
 {
   readonly takeOver: Browsing["takeOver"] = async (...given) => (await this.browsing()).takeOver(...given);
 
@@ -83,19 +86,42 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     using sandbox = await this.open(ref);
     const { changes } = await this.work.toEnd("comparing", sandbox.changes());
     this.seen(sandbox, changes);
+    return diffViewOf(await this.#shown(sandbox, changes, sandbox.own), take);
+  }
+
+  async saved(ref: SandboxRef, checkpointId: string): Promise<readonly Change[]> {
+    using sandbox = await this.open(ref);
+    const saved = openSaved(sandbox.workspace, checkpointId);
+    using entries = saved.entries;
+    const found = await this.work.toEnd("comparing", sandbox.tree.diffSaved(sandbox.original, saved));
+    return [...(await this.#shown(sandbox, withoutExcluded(found, sandbox.scope).changes, entries))];
+  }
+
+  async readSaved(ref: SandboxRef, path: string, checkpointId: string): Promise<Uint8Array | undefined> {
+    using workspace = openPlaceOf(ref);
+    using entries = openSaved(workspace, checkpointId).entries;
+    const at = toEnginePath(scopeFrom(ref), path);
+    return entries.factsBelow(at)?.kind === "file" ? readFileBelow(entries, at) : undefined;
+  }
+
+  /** The changes as people see them. `own` has the changed entries. */
+  async #shown(
+    { original, workspace, tree, scope }: OpenSandbox<Tree>,
+    changes: Rows<TreeChange>,
+    own: Folder,
+  ): Promise<Iterable<Change>> {
     // Loaded late: neither an apply nor a command that changed nothing needs it.
-    if (changes.length === 0) return diffViewOf([], take);
+    if (changes.length === 0) return [];
     const { shownChanges } = await import("../../engine/show/diff-view.ts");
-    const shown = shownChanges(changes, {
+    return shownChanges(changes, {
       tick: this.work.counter("reading", changes.length),
-      original: sandbox.original,
-      sandbox: sandbox.own,
-      workspace: sandbox.workspace,
+      original,
+      sandbox: own,
+      workspace,
       policy: this.context.policy,
-      originalIsBase: (now, before) => sandbox.tree.age.isStillBase(now, before),
-      mapPath: (path) => toResourcePath(sandbox.scope, path),
+      originalIsBase: (now, before) => tree.age.isStillBase(now, before),
+      mapPath: (path) => toResourcePath(scope, path),
     });
-    return diffViewOf(shown, take);
   }
 
   async probe(_resource: Resource): Promise<ProbeResult> {

@@ -13,6 +13,7 @@ import type {
 } from "../../core/strategy.ts";
 import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
+import { openSaved } from "../../engine/checkpoint/tree-checkpoints.ts";
 import {
   notRolledBack,
   openPlaceIfThere,
@@ -145,6 +146,13 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     shown.forEach(takeOne);
     await super.diff(await this.#withoutGone(ref), takeOne);
     return { changes: kept, stats: count.stats };
+  }
+
+  override async saved(ref: SandboxRef, checkpointId: string): Promise<readonly Change[]> {
+    using workspace = openPlaceOf(ref);
+    using layer = openSaved(workspace, checkpointId).entries;
+    const shown = await this.#shown(ref, layer);
+    return [...shown, ...(await super.saved(await this.#withoutGone(ref, layer), checkpointId))];
   }
 
   override async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
@@ -315,34 +323,41 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     return together([[FILES, files], ...undone]);
   }
 
-  async #shown(ref: SandboxRef): Promise<readonly Change[]> {
-    return (await this.#eachChanged(ref, ({ parts }, changes) => shownRepository(parts, changes))).flat();
+  async #shown(ref: SandboxRef, layer?: Folder): Promise<readonly Change[]> {
+    const shown = ({ parts }: SandboxRepository, changes: RepositoryChanges) =>
+      shownRepository(parts, changes);
+    return (await this.#eachChanged(ref, shown, layer)).flat();
   }
 
-  /** Calls back with the changes of each repository, unless programs have removed it. */
+  /**
+   * Calls back with the changes of each repository, unless programs have removed it: in this layer, or in
+   * that of the sandbox.
+   */
   async #eachChanged<T>(
     ref: SandboxRef,
     action: (one: SandboxRepository, changes: RepositoryChanges, repository: OpenRepository) => Promise<T>,
+    layer?: Folder,
   ): Promise<readonly T[]> {
     using sandbox = await this.open(ref);
     using repositories = this.#repositories(ref, sandbox.workspace);
     const results: T[] = [];
     for (const one of repositories.all) {
-      using repository = OpenRepository.in(sandbox.own, one.place);
+      using repository = OpenRepository.in(layer ?? sandbox.own, one.place);
       if (repository === undefined) continue;
-      const changes = await repositoryChanges(one.parts, repository, one.place);
+      using now = layer && OpenRepository.in(sandbox.own, one.place);
+      const changes = await repositoryChanges(one.parts, repository, one.place, now?.common);
       results.push(await action(one, changes, repository));
     }
     return results;
   }
 
   /** The reference without submodules whose repository programs have removed: it goes as files do. */
-  async #withoutGone(ref: SandboxRef): Promise<SandboxRef> {
+  async #withoutGone(ref: SandboxRef, layer?: Folder): Promise<SandboxRef> {
     const { submodules = [], without = [] } = scopeFrom(ref);
     if (submodules.length === 0) return ref;
     using sandbox = await this.open(ref);
     const gone = submodules.map(placeOfSubmodule).filter((place) => {
-      using repository = OpenRepository.in(sandbox.own, place);
+      using repository = OpenRepository.in(layer ?? sandbox.own, place);
       return repository === undefined;
     });
     const asFiles = new Set(gone.flatMap(notAsFiles));

@@ -75,13 +75,15 @@ export function isEmpty(changes: RepositoryChanges): boolean {
 }
 
 /**
- * Finds the changes. `repository` is the sandbox's, in the upper layer. Makes our own repository if there are
- * any.
+ * Finds the changes. `repository` is the sandbox's, in the upper layer; for a checkpoint it is the saved one,
+ * and `objects` is the folder `common` of the sandbox's, which has the objects of both. Makes our own
+ * repository if there are any changes.
  */
 export async function repositoryChanges(
   parts: SandboxParts,
   repository: OpenRepository,
   place: RepositoryPlace,
+  objects = repository.common,
 ): Promise<RepositoryChanges> {
   const base = readBase(parts.workspace);
   const now = repository.state();
@@ -94,7 +96,7 @@ export async function repositoryChanges(
   const depth = repository.shallow() === base.shallow ? {} : { obstacle: OTHER_DEPTH };
   const found = { place, base, now, refs, isSwitched, isStashRewritten, hasNested, ...depth };
   const isSame = isSameIndex(parts.workspace, repository.own);
-  if (!isSame || !isEmpty({ ...found, index: [] })) await makeRepository(parts, repository.common, base);
+  if (!isSame || !isEmpty({ ...found, index: [] })) await makeRepository(parts, objects, base);
   if (isSame) return { ...found, index: [] };
   const [before, after] = [
     await treeOfIndex(parts, parts.workspace, BASE_INDEX),

@@ -5,7 +5,7 @@ import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
-import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
+import type { Browse, MovableBase, SandboxTree, SavedTree } from "../../engine/sandbox/sandbox-tree.ts";
 import {
   type FileContent,
   notThere,
@@ -28,7 +28,7 @@ import { BaseRecord, lowerFacts } from "./base-record.ts";
 import { noteCovered } from "./covered-entries.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import type { EarlierLayer, Layers } from "./landed-layer.ts";
-import { diffLayers } from "./layer-diff.ts";
+import { diffLayers, type LayerDiffOptions } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
 import { LayeredFolder } from "./layered-folder.ts";
@@ -256,23 +256,35 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
   }
 
   *diff(original: Folder, own: Folder): Steps<ChangeSet> {
-    const { only } = this.#scope;
     const record = BaseRecord.load(this.workspace);
     using mounted = this.#openMount(this);
     this.#assertUnderstood(own, mounted);
     // Notes the base as after the end of the programs, so that the diff is the same now and then.
     if (this.isEntered) this.#noteAll(record, own, original);
     return yield* diffLayers(own, original, {
+      ...this.#diffOptions(record),
+      isLive: this.isEntered,
+      linkedNames: () => (this.isEntered ? this.#linkedNames(original) : []),
+      ...(mounted !== undefined && { mounted }),
+    });
+  }
+
+  /** A checkpoint is saved only once its base is noted. */
+  *diffSaved(original: Folder, { entries, notes }: SavedTree): Steps<ChangeSet> {
+    return yield* diffLayers(entries, original, this.#diffOptions(BaseRecord.fromBytes(notes)));
+  }
+
+  #diffOptions(record: BaseRecord): LayerDiffOptions {
+    const { only } = this.#scope;
+    return {
       marks: this.#marks,
       record,
-      isLive: this.isEntered,
+      isLive: false,
       ...(only !== undefined && { only }),
       isLeftOut: (path) => isExcluded(this.#scope, path),
       workspace: this.workspace,
-      linkedNames: () => (this.isEntered ? this.#linkedNames(original) : []),
       age: this.age,
-      ...(mounted !== undefined && { mounted }),
-    });
+    };
   }
 
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined {

@@ -1,5 +1,5 @@
 import { UnsupportedError } from "../../core/errors/errors.ts";
-import { saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { notesOf, saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { unlessFailed } from "../../system/calls/errno.ts";
@@ -64,6 +64,15 @@ export function assertHasBase(workspace: Folder, id: string): void {
   throw new UnsupportedError(`The checkpoint ${id} is from before the plan was updated, and has no base.`, {
     hint: "Go back to the checkpoint that the update made, or to a later one.",
   });
+}
+
+/** The paths of the files of a complete checkpoint. */
+export function savedFiles(workspace: Folder, id: string): { readonly own: string; readonly base: string } {
+  notesOf(workspace, id);
+  assertHasBase(workspace, id);
+  using checkpoint = workspace.openBelow(`checkpoints/${id}`);
+  const base = checkpoint.facts(BASE) === undefined ? workspace : checkpoint;
+  return { own: checkpoint.label(SAVED), base: base.label(BASE) };
 }
 
 /** Restores the copy from a checkpoint, with its base. */

@@ -14,13 +14,19 @@ import type {
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
-import type { Mergeable, ProbeResult, StrategyWay, Tabular } from "../../core/strategy-abilities.ts";
+import type {
+  Inspectable,
+  Mergeable,
+  ProbeResult,
+  StrategyWay,
+  Tabular,
+} from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
 import type { Resolution, ResolveReport, UpdateReport } from "../../core/values/merge.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import { rowJson } from "../../database/common/row-json.ts";
-import { type Patience, quoted, type SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
+import { type Patience, quoted, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
 import { saveUnlessSame } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { preparedLanding } from "../../engine/manifest/prepared-landing.ts";
 import {
@@ -40,7 +46,7 @@ import {
   type WorkspaceContent,
   WorkspaceStrategy,
 } from "../folder/workspace-strategy.ts";
-import { assertHasBase, bringBack, saveCheckpoint, stateOf } from "./sqlite-checkpoints.ts";
+import { assertHasBase, bringBack, saveCheckpoint, savedFiles, stateOf } from "./sqlite-checkpoints.ts";
 import { recordDifference, sqliteDiff } from "./sqlite-diff.ts";
 import { type LockedOriginals, SqliteLandings } from "./sqlite-landings.ts";
 import { openConflicts } from "./sqlite-merges.ts";
@@ -64,7 +70,7 @@ export interface SqliteSnapshotOptions {
  */
 export class SqliteSnapshotStrategy
   extends WorkspaceStrategy<SqliteSandbox>
-  implements TwoPhaseSandboxStrategy, Mergeable, Tabular
+  implements TwoPhaseSandboxStrategy, Mergeable, Tabular, Inspectable
 {
   readonly name = "snapshot";
   readonly capabilities: TwoPhaseCapabilities = {
@@ -158,6 +164,14 @@ export class SqliteSnapshotStrategy
     using sandbox = await this.open(ref);
     using db = sandbox.openWithBase();
     return sqliteDiff(db, sandbox.basePath);
+  }
+
+  async saved(ref: SandboxRef, checkpointId: string): Promise<readonly Change[]> {
+    using sandbox = await this.open(ref);
+    const { own, base } = savedFiles(sandbox.workspace, checkpointId);
+    using db = new SqliteDatabase(own, "frozen");
+    db.attach(base, "frozen", "base");
+    return sqliteDiff(db, base).changes;
   }
 
   async changedRows(ref: SandboxRef, path: string, range: RowRange): Promise<ChangedRows> {

@@ -59,7 +59,11 @@ export interface HolderOperations {
     readonly asks: { readonly table: string; readonly range: RowRange };
     readonly answers: ChangedRows;
   };
-  log: { readonly asks: object; readonly answers: readonly LoggedStatement[] };
+  /** The statements in effect; those before a checkpoint, if one is named. */
+  log: {
+    readonly asks: { readonly checkpointId?: string };
+    readonly answers: readonly LoggedStatement[];
+  };
   checkpoint: { readonly asks: { readonly checkpointId: string }; readonly answers: null };
   restore: { readonly asks: { readonly checkpointId: string }; readonly answers: null };
   makeMarker: { readonly asks: object; readonly answers: { readonly marker?: string } };

@@ -15,7 +15,7 @@ import type {
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
-import type { Tabular } from "../../core/strategy-abilities.ts";
+import type { Inspectable, Tabular } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../core/values/query.ts";
@@ -37,7 +37,7 @@ const NO_UNDO = "can't be undone once it has landed";
  * If the server can't prepare, the ref says so: then the transaction lands in one step, as the last of its
  * plan. A landed transaction can't be taken back.
  */
-export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy, Tabular {
+export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy, Tabular, Inspectable {
   readonly name = "transaction_rollback";
   readonly capabilities = {
     commit: "two-phase",
@@ -144,6 +144,11 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy, Tab
 
   async checkpoint(ref: SandboxRef, checkpointId: string): Promise<undefined> {
     await this.#remote(ref).ask("checkpoint", { checkpointId });
+  }
+
+  /** The statements before the checkpoint. */
+  async saved(ref: SandboxRef, checkpointId: string): Promise<readonly Change[]> {
+    return statementChanges(await this.#remote(ref).ask("log", { checkpointId }));
   }
 
   async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {

@@ -24,6 +24,8 @@ export const checkpointCases: readonly ConformanceCase[] = [
         tree.remove("link");
         tree.makeLink("link", "empty");
       });
+      const shown = await sandbox.savedChanges("c1");
+      if (shown !== undefined) expectEqual(shown, changes, "the changes that the checkpoint shows");
       await sandbox.restoreCheckpoint("c1");
       await sandbox.expectIs(saved, "the sandbox should be as it was at the checkpoint");
       expectEqual(await sandbox.changes(), changes, "the diff after restoring");

@@ -19,6 +19,7 @@ import { JsonList } from "../../terminal/json-document.ts";
 import { printPaged } from "../../terminal/pager.ts";
 
 interface DiffOptions {
+  readonly checkpoint?: string;
   readonly stat?: boolean;
   readonly summary?: boolean;
   readonly nameOnly?: boolean;
@@ -29,25 +30,33 @@ interface DiffOptions {
 
 const FORMS = ["stat", "summary", "nameOnly", "patch"];
 
-/** `drydock plan diff [PLAN] [--stat | --summary | --name-only | --patch] [--no-pager] [PATH…]` */
+/**
+ * `drydock plan diff [PLAN] [--checkpoint CHECKPOINT] [--stat | --summary | --name-only | --patch]
+ * [--no-pager] [PATH…]`
+ */
 export function define(command: Command, context: CommandContext): void {
   const form = (flags: string, description: string, name: string) =>
     new Option(flags, description).conflicts(FORMS.filter((other) => other !== name));
   addPlanArgument(command)
     .argument("[PATH...]", "only changes at or below these paths")
+    .option("--checkpoint <checkpoint>", "what a saved state holds (its id or label), and what changed since")
     .addOption(form("--stat", "how many lines of each file", "stat"))
     .addOption(form("--summary", "how much changes in which folders", "summary"))
     .addOption(form("--name-only", "only the names", "nameOnly"))
     .addOption(form("-p, --patch", "the changes themselves, as a unified diff", "patch"))
     .option("--no-pager", "print at once, also at a terminal")
     .action(async (plan: string | undefined, given: readonly string[], options: DiffOptions) => {
-      const paths = given.map(parsePathFilter);
+      const { checkpoint } = options;
+      const wanted = {
+        paths: given.map(parsePathFilter),
+        ...(checkpoint !== undefined && { checkpoint }),
+      };
       await openToRead(context, async (drydock) => {
-        const look = { drydock, plan, paths };
+        const look = { drydock, plan, wanted };
         if (context.options.json) return printDocument(context, look, options);
         if (options.patch) return printPatch(context, look, options);
         const rows = rowsFor(options, context);
-        const diff = await drydock.plans.diff(plan, { paths, onChange: (change) => rows.add(change) });
+        const diff = await drydock.plans.diff(plan, { ...wanted, onChange: (change) => rows.add(change) });
         const text = async function* () {
           yield* context.output.textOf(rows.lines(diff));
         };
@@ -60,7 +69,7 @@ export function define(command: Command, context: CommandContext): void {
 interface Look {
   readonly drydock: Services;
   readonly plan: string | undefined;
-  readonly paths: readonly string[];
+  readonly wanted: { readonly paths: readonly string[]; readonly checkpoint?: string };
 }
 
 function rowsFor({ stat, summary, nameOnly }: DiffOptions, { output }: CommandContext): DiffLines {
@@ -71,13 +80,13 @@ function rowsFor({ stat, summary, nameOnly }: DiffOptions, { output }: CommandCo
 
 async function printDocument(
   { output }: CommandContext,
-  { drydock, plan, paths }: Look,
+  { drydock, plan, wanted }: Look,
   { patch, summary: isSummary }: DiffOptions,
 ): Promise<void> {
-  if (isSummary) return output.document(await summaryOf(drydock.plans, plan, { paths }));
+  if (isSummary) return output.document(await summaryOf(drydock.plans, plan, wanted));
   const changes = new JsonList();
-  const diff = await drydock.plans.diff(plan, { paths, onChange: (change) => changes.add(change) });
-  const text = patch ? (await Array.fromAsync(drydock.plans.patch(plan, { paths }))).join("") : undefined;
+  const diff = await drydock.plans.diff(plan, { ...wanted, onChange: (change) => changes.add(change) });
+  const text = patch ? (await Array.fromAsync(drydock.plans.patch(plan, wanted))).join("") : undefined;
   output.document({ ...diff, changes, patch: text });
 }
 
@@ -87,7 +96,7 @@ async function printDocument(
  */
 async function printPatch(
   context: CommandContext,
-  { drydock, plan, paths }: Look,
+  { drydock, plan, wanted }: Look,
   { pager }: DiffOptions,
 ): Promise<void> {
   const { output } = context;
@@ -97,7 +106,7 @@ async function printPatch(
   };
   const onlyText = output.terminal.interactive;
   const text = async function* () {
-    for await (const part of drydock.plans.patch(plan, { paths, onDiff, onlyText }))
+    for await (const part of drydock.plans.patch(plan, { ...wanted, onDiff, onlyText }))
       yield output.terminal.interactive ? terminalPatch(part, output.styles) : part;
   };
   await printPaged(context, text, pager !== false);

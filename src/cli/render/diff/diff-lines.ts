@@ -9,6 +9,7 @@ import { changeNotes, sizes, writtenNotes } from "../plan/change-notes.ts";
 import type { Styles } from "../styles.ts";
 import { textWidth } from "../text-table.ts";
 import { type FoldableRow, foldedRows } from "./folded-rows.ts";
+import { savedLines } from "./saved-lines.ts";
 import { selfRunningLines } from "./self-running-lines.ts";
 
 /** What a row says happened. */
@@ -60,8 +61,7 @@ export class ChangeList implements DiffLines {
     for (const row of withRenames(this.#rows, diff, renamedRow))
       yield* rowLines(row, this.#width, this.#styles);
     yield* selfRunningLines(diff.selfRunning, this.#styles);
-    yield summaryLine(diff);
-    if (this.#rows.length > 0 && diff.landed === undefined) yield this.#styles.dim(`digest ${diff.digest}`);
+    yield* endLines(diff, this.#rows.length > 0, this.#styles);
   }
 }
 
@@ -92,7 +92,7 @@ export class ChangeStat implements DiffLines {
     if (rows.length <= this.#mostLines) for (const row of rows) yield* this.#rowLines(row);
     else yield* this.#foldedLines(rows);
     yield* selfRunningLines(diff.selfRunning, this.#styles);
-    yield summaryLine(diff);
+    yield* endLines(diff, false, this.#styles);
   }
 
   *#rowLines(row: StatRow): Generator<string> {
@@ -214,8 +214,15 @@ export function* patchNotes({ changes, selfRunning }: PlanDiff, styles: Styles):
   yield* selfRunningLines(selfRunning, styles);
 }
 
-/** The last line of a diff: what it comes to. */
-export function summaryLine(diff: PlanDiff): string {
+/** The last lines of a diff: what it comes to, and its digest if it could land. */
+export function* endLines(diff: PlanDiff, withDigest: boolean, styles: Styles): Generator<string> {
+  yield summaryLine(diff);
+  if (diff.saved !== undefined) yield* savedLines(diff.saved, styles);
+  else if (withDigest && diff.landed === undefined) yield styles.dim(`digest ${diff.digest}`);
+}
+
+/** What a diff comes to. */
+function summaryLine(diff: PlanDiff): string {
   return diff.landed === undefined ? changesLine(diff) : landedLine(diff, diff.landed);
 }
 

@@ -3,7 +3,7 @@ import { ChangeSummary, type FolderSummary, SUMMARY_FOLDERS } from "../../../pla
 import { placeOf } from "../plan/attention-line.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
-import { type DiffLines, summaryLine } from "./diff-lines.ts";
+import { type DiffLines, endLines } from "./diff-lines.ts";
 import { selfRunningLines } from "./self-running-lines.ts";
 
 const PLURALS = new Map([["directory", "directories"]]);
@@ -35,8 +35,7 @@ export class SummaryLines implements DiffLines {
     ]);
     if (rows.length > 0) yield* textTable([heads.map((text) => ({ text, style: bold })), ...rows]);
     yield* selfRunningLines(diff.selfRunning, this.#styles);
-    yield summaryLine(diff);
-    if (rows.length > 0 && diff.landed === undefined) yield dim(`digest ${diff.digest}`);
+    yield* endLines(diff, rows.length > 0, this.#styles);
   }
 }
 

@@ -63,9 +63,12 @@ export class RecordedTransaction {
     };
   }
 
-  /** The statements that are in effect, those that only read included. */
-  get log(): readonly LoggedStatement[] {
-    return this.#steps.flatMap((step) => (step.did === "run" ? step.statements : []));
+  /** The statements that are in effect, those that only read included; only those before a checkpoint. */
+  log(checkpointId?: string): readonly LoggedStatement[] {
+    const end =
+      checkpointId === undefined ? this.#steps.length : this.#steps.findLastIndex(isOf(checkpointId));
+    if (end < 0) throw noCheckpoint(checkpointId);
+    return this.#steps.slice(0, end).flatMap((step) => (step.did === "run" ? step.statements : []));
   }
 
   async run(script: string, readOnly: boolean): Promise<readonly StatementResult[]> {
@@ -107,18 +110,14 @@ export class RecordedTransaction {
    */
   async restore(checkpointId: string): Promise<void> {
     this.#usedAt = this.#now();
-    const isIt = (step: Step) => step.did === "checkpoint" && step.checkpointId === checkpointId;
+    const isIt = isOf(checkpointId);
     const at = this.#steps.findLastIndex(isIt);
     if (at >= 0) return await this.#backTo(at);
     const before = this.#before;
     const end = before.findLastIndex(isIt);
     const shared = before.findIndex((step, position) => this.#steps[position] !== step);
     const start = before.slice(0, shared).findLastIndex(({ did }) => did === "checkpoint");
-    if (end < 0 || start < 0)
-      throw new UsageError(`There is no checkpoint ${checkpointId}.`, {
-        hint: "One that lies after a checkpoint that was restored is gone.",
-        code: "UNKNOWN_CHECKPOINT",
-      });
+    if (end < 0 || start < 0) throw noCheckpoint(checkpointId);
     await this.#backTo(start);
     const gone = this.#before;
     // The steps stay known until they have run again, however often that is tried.
@@ -169,6 +168,17 @@ export class RecordedTransaction {
     const other = before.find(({ digest }, at) => now[at]?.digest !== digest);
     return other === undefined ? undefined : `it now gives something else: ${other.sql}`;
   }
+}
+
+function isOf(checkpointId: string | undefined): (step: Step) => boolean {
+  return (step) => step.did === "checkpoint" && step.checkpointId === checkpointId;
+}
+
+function noCheckpoint(checkpointId: string | undefined): UsageError {
+  return new UsageError(`There is no checkpoint ${checkpointId}.`, {
+    hint: "One that lies after a checkpoint that was restored is gone.",
+    code: "UNKNOWN_CHECKPOINT",
+  });
 }
 
 function logged({ sql, effect, rows, columns, changes }: ServerStatement): LoggedStatement {

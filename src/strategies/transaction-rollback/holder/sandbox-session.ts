@@ -120,8 +120,8 @@ export class SandboxSession {
     return await this.#held().rows(table, range);
   }
 
-  log(): readonly LoggedStatement[] {
-    return this.#held().log;
+  log(checkpointId?: string): readonly LoggedStatement[] {
+    return this.#held().log(checkpointId);
   }
 
   async checkpoint(checkpointId: string): Promise<void> {

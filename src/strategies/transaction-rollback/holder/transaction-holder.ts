@@ -132,7 +132,7 @@ export class TransactionHolder {
       cancel: () => session.cancel(),
       table: ({ table }) => session.table(table),
       rows: ({ table, range }) => session.rows(table, range),
-      log: () => session.log(),
+      log: ({ checkpointId }) => session.log(checkpointId),
       checkpoint: ({ checkpointId }) => session.checkpoint(checkpointId),
       restore: ({ checkpointId }) => session.restore(checkpointId),
       makeMarker: () => session.makeMarker(),

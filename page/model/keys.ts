@@ -104,9 +104,9 @@ function isWriting(target: EventTarget | null): boolean {
 
 function ask(what: NonNullable<typeof dialog.value>): void {
   const isOpen = model.value?.plan.value?.state === "open";
-  if (what === "take out" && isOpen && model.value?.hasRejected.value !== true)
-    return tell("Nothing is rejected.");
-  if (what === "help" || what === "close" || isOpen) dialog.value = what;
+  const isEmpty = what === "take out" && model.value?.hasRejected.value !== true;
+  if (isEmpty) tell("Nothing is rejected.");
+  else if (what === "help" || what === "close" || isOpen) dialog.value = what;
 }
 
 function goToTab(key: string): void {

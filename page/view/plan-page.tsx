@@ -1,14 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { isOver } from "../../src/core/plan.ts";
+import { Activity } from "../history/activity.tsx";
+import { Checkpoints } from "../history/checkpoints.tsx";
 import { type ListRow, wordOf } from "../model/change-list.ts";
 import { addressOf, TABS, type Tab } from "../model/place.ts";
 import type { PlanModel } from "../model/plan-model.ts";
 import { LandingView } from "../outcome/landing-view.tsx";
 import { amount, counted } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
-import { Activity } from "./activity.tsx";
 import { ChangeListView } from "./change-list-view.tsx";
-import { Checkpoints } from "./checkpoints.tsx";
 import { Decisions } from "./decision.tsx";
 import { FileView } from "./file-view.tsx";
 import { Outside } from "./outside.tsx";

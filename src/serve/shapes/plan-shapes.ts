@@ -117,7 +117,7 @@ export const checkpointShape = z
   .meta({ id: "Checkpoint" });
 
 /** A checkpoint that a diff looks into. */
-export const savedShape = z.strictObject({
+const savedShape = z.strictObject({
   checkpoint: checkpointShape,
   unlisted: z.array(z.string()).describe("Resources whose strategy does not tell what a checkpoint holds."),
   since: z.strictObject({

@@ -12,25 +12,10 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Ended } from "../end-to-end/workplace.ts";
+import { podmanCommand } from "../support/podman.ts";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
 const USER = 54321;
-
-/**
- * podman puts a container together only where control groups are of one kind. So it runs in a mount namespace
- * in which there are those of the second kind alone; it uses none.
- */
-const ONE_KIND = `mount --make-rprivate /
-  umount --recursive --lazy /sys/fs/cgroup
-  mount -t cgroup2 none /sys/fs/cgroup
-  exec podman "$@"`;
-
-/** A reason to skip tests of containers; undefined if there is none. */
-export function whyNoContainers(): string | undefined {
-  if (process.geteuid?.() !== 0) return "only root starts these containers";
-  const found = ["/usr/bin/podman", "/usr/bin/crun"].every((program) => existsSync(program));
-  return found ? undefined : "needs podman and crun";
-}
 
 /**
  * A container of podman with its own root: a small tree, with the programs of this machine in it, read-only.
@@ -99,20 +84,15 @@ export class Container implements Disposable {
     const store = [`--root=${join(this.#path, "store")}`, `--runroot=${join(this.#path, "run")}`];
     const limits = ["--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096"];
     const command = [
-      ...["podman", ...engine, ...store, "run", "--rm", "--network=none", "--cgroups=disabled", ...limits],
+      ...[...engine, ...store, "run", "--rm", "--network=none", "--cgroups=disabled", ...limits],
       ...["--volume=/usr:/usr:ro", `--volume=${PROJECT}:${PROJECT}:ro`, "--workdir=/work/project"],
       ...[`--env=HOME=${this.#user === 0 ? "/root" : "/home/me"}`, `--env=DRYDOCK=${PROJECT}/bin/drydock`],
       ...[...this.#options, "--rootfs", root, ...program],
     ];
-    const [, ...rest] = command;
-    const { status, stdout, stderr } = spawnSync(
-      "unshare",
-      ["--mount", "sh", "-ec", ONE_KIND, "sh", ...rest],
-      {
-        encoding: "utf8",
-        timeout: 120_000,
-      },
-    );
+    const { status, stdout, stderr } = spawnSync(...podmanCommand(command), {
+      encoding: "utf8",
+      timeout: 120_000,
+    });
     return { status, stdout, stderr };
   }
 

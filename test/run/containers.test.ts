@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { AS_USER, Container, profileIn, whyNoContainers } from "./container.ts";
+import { whyNoPodman } from "../support/podman.ts";
+import { AS_USER, Container, profileIn } from "./container.ts";
 
 const SCRIPT = "pwd; echo two >> a.txt; echo x > /work/outside; echo x > /usr/x; ls /proc | head -n 1";
 
@@ -27,7 +28,7 @@ const LOST = `set -e
   "$DRYDOCK" plan exec -- sh -c 'test ! -e ~/kept; echo again > ~/kept'
   "$DRYDOCK" plan exec -- sh -c 'cat ~/kept'`;
 
-describe("In a container of podman", { skip: whyNoContainers() ?? false }, () => {
+describe("In a container of podman", { skip: whyNoPodman() ?? false }, () => {
   for (const [who, options, says] of [
     ["root with podman's usual rights", [], /no new \/proc/],
     ["an ordinary user with podman's usual rights", [AS_USER], /no new \/proc/],

@@ -1248,6 +1248,10 @@ export interface components {
                 inside: number;
                 from: string;
             }[];
+            /** @description Whether it can look at its plan, save it and ask for a review. */
+            channel: boolean;
+            /** @description The line about the channel that counts. */
+            channelFrom?: string;
             strict: boolean;
             limits: {
                 processes?: number;

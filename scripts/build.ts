@@ -27,6 +27,7 @@ import { manPage } from "./man-page.ts";
  *   bin/compiled.cjs loads them, which it can only do with the older kind of modules.
  * - index.js, strategy.js and the other public entries, which export from there, and victim.js, the process
  *   that the conformance suite kills.
+ * - channel.js, the process that answers commands inside.
  * - opencode.js, the plugin of opencode, which runs in Bun: a file that imports Node's modules and nothing
  *   else.
  * - holder.js, the program that holds transactions, with the drivers that it needs.
@@ -50,6 +51,7 @@ const ENTRIES = {
   ...SHARING_ENTRIES,
   cli: "src/cli/main.ts",
   victim: "src/testing/process/victim-main.ts",
+  channel: "src/serve/channel/channel-main.ts",
 } as const;
 
 /**
@@ -195,7 +197,8 @@ function writeEntries(outdir: string): void {
       `${load}export const { ${names.join(", ")} } = load("${entry}.js");\n`,
     );
   }
-  writeFileSync(join(outdir, "victim.js"), `${load}load("victim.js");\n`);
+  for (const name of ["victim.js", "channel.js"])
+    writeFileSync(join(outdir, name), `${load}load("${name}");\n`);
   writeFileSync(join(outdir, "launcher.cjs"), 'require("../bin/compiled.cjs").load("launch.js");\n');
   writeFileSync(join(outdir, "importing.js"), IMPORTING);
 }

@@ -45,7 +45,7 @@ const IN_CORE = ["src/plans/describe-plan.ts"];
 const IN_LATER: readonly RegExp[] = [
   /^src[/]engine[/]show[/]/,
   /^src[/]plans[/](?:plan-creation|resources[/].*|review[/]plan-inspection)[.]ts$/,
-  /^src[/]run[/](?:runs|run-once|launch[/]launcher|policy[/]command-policies)[.]ts$/,
+  /^src[/]run[/](?:runs|run-once|channel[/]channel-door|launch[/]launcher|policy[/]command-policies)[.]ts$/,
   /^src[/]strategies[/](?:btrfs-snapshot|copy-on-write|filesystem-copy|none)[/]/,
   /^src[/]strategies[/]overlay[/](?:overlay|ways|probe[/].*)[.]ts$/,
 ];

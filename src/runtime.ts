@@ -175,7 +175,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const base: Session = {
     ...{ stateDir, store, now, operations },
     plans: new PlanAccess(store, new Claims(store, owners, operations), operations),
-    history: new PlanHistory(store, now, currentActor()),
+    history: new PlanHistory(store, now, `${currentActor()}${options.inside === true ? " (inside)" : ""}`),
   };
   const registry = new SandboxStrategyRegistry((resourceId, call) => operations.about(resourceId, call));
   const folders = new RunFolders(stateDir);
@@ -294,7 +294,8 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { Runs } = await import("./run/runs.ts");
     const { saveBefore } = loadedLate(planCheckpoints, ["saveBefore"]);
     const notice = (notice: Notice) => options.onNotice?.(notice);
-    const parts = { session, sandboxes, uses, folders, cwd, environment };
+    const config = options.config === undefined ? {} : { config: options.config };
+    const parts = { session, sandboxes, uses, folders, cwd, environment, ...config };
     const { limits, keepOutput } = settings.sandbox;
     return new Runs({ ...parts, saveBefore, limits, keepOutput, policies: await policies(), notice });
   };

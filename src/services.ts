@@ -53,6 +53,8 @@ export interface ServicesOptions {
   /** Custom strategies of the program, each made with the context that it needs. */
   readonly strategies?: readonly ((context: StrategyContext) => SandboxStrategy)[];
   readonly now?: () => Date;
+  /** It works for a command inside a plan, and the history says so. */
+  readonly inside?: boolean;
   /**
    * The caller is going to free space, for example by cancelling plans: on a full disk it may use a reserve
    * that is kept for that.

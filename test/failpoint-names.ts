@@ -5,6 +5,7 @@ export const FAILPOINT_NAMES = [
   "barrier.create",
   "barrier.remove",
   "barrier.touch",
+  "channel.start",
   "checkpoint.begin-restore",
   "checkpoint.create",
   "checkpoint.end-restore",

@@ -112,6 +112,8 @@ class Explanation(TypedDict, total=False):
     networkFrom: str
     reachable: list[dict[str, str]]
     published: list[dict[str, JSON]]
+    channel: bool
+    channelFrom: str
     strict: bool
     limits: dict[str, int]
     limitsFrom: dict[str, str]

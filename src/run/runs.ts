@@ -1,7 +1,5 @@
 import { InterruptedError, UnsupportedError } from "../core/errors/errors.ts";
-import { isAtOrBelow } from "../core/paths/byte-path.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
-import { workspaceOf } from "../core/sandbox.ts";
 import type { Limits } from "../core/values/limits.ts";
 import type { Notice } from "../core/values/notice.ts";
 import type { Session } from "../sandboxes/access/session.ts";
@@ -17,6 +15,8 @@ import { factsOfPath, realPathOf } from "../system/data/locations.ts";
 import { milliseconds } from "../system/milliseconds.ts";
 import type { CommandStreams } from "../system/terminal/command-streams.ts";
 import { HeldCaches } from "./caches/held-caches.ts";
+import type { ChannelPlace } from "./channel/channel-place.ts";
+import { CommandChannel } from "./channel/command-channel.ts";
 import { type Entered, movedResources, variablesOf, writablePaths } from "./entered.ts";
 import { commandEnvironment } from "./environment.ts";
 import {
@@ -37,15 +37,10 @@ import { CommandLimits, metBeforeEnd } from "./limits/command-limits.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
 import { CommandNetwork } from "./network/command-network.ts";
 import { type CommandPolicies, type CommandPolicy, refusedSentence } from "./policy/command-policies.ts";
+import { foreignWorkspaces } from "./view/foreign-workspaces.ts";
 import { joinedView, lostSentence, newView, removeOwnFolder } from "./view/new-view.ts";
 import { isInSandbox, viewToJoin } from "./view/shared-view.ts";
-import {
-  distinctlyShown,
-  pathInside,
-  type ShownSandbox,
-  shownByLink,
-  shownSandbox,
-} from "./view/shown-sandbox.ts";
+import { distinctlyShown, pathInside, shownByLink, shownSandbox } from "./view/shown-sandbox.ts";
 import { firstPlace } from "./walls/places.ts";
 import { walledSpec } from "./walls/walled-command.ts";
 import {
@@ -64,6 +59,8 @@ export interface RunsParts {
   readonly folders: RunFolders;
   readonly cwd: string;
   readonly environment: { readonly [name: string]: string | undefined };
+  /** The config that the user named, if there is one. */
+  readonly config?: string;
   /** Saves a plan before a command runs in it. */
   readonly saveBefore: (plan: PlanRecord, command: string) => Promise<void>;
   /** Default limits of every command. */
@@ -82,6 +79,7 @@ interface Attempt {
   confinement?: Confinement;
   readonly limits: CommandLimits;
   readonly network: CommandNetwork;
+  readonly channel: CommandChannel;
   readonly use: OwnUse;
   readonly entered: readonly Entered[];
   readonly others: readonly Use[];
@@ -99,6 +97,7 @@ interface Inside {
   readonly request: ExecRequest;
   readonly limits: CommandLimits;
   readonly network: CommandNetwork;
+  readonly channel: CommandChannel;
   readonly abort: CommandAbort;
   readonly startedAt: number;
   /** To be disposed after its end. */
@@ -163,10 +162,11 @@ export class Runs {
 
   async #ended({ plan, use, running, entered, caches, upAt, ...command }: Inside): Promise<ExecResult> {
     const { session, notice, keepOutput } = this.#parts;
-    const { request, limits, abort, network, startedAt, rest } = command;
+    const { request, limits, abort, network, channel, startedAt, rest } = command;
     await using _ = rest;
     const exitCode = await running.ended;
     const durationMs = Math.round(milliseconds() - upAt);
+    await channel[Symbol.asyncDispose]();
     // What the caller aborted is the command: its end is not cut short with it.
     const { limit, scratch } = await metBeforeEnd(limits, () =>
       session.operations.run({ operation: "end command", planId: plan.id }, () =>
@@ -210,14 +210,16 @@ export class Runs {
     const policy = { ...allowed, caches: caches.caches };
     const entered: Entered[] = [];
     const network = new CommandNetwork(policy.network);
+    const channel = new CommandChannel(this.#channelPlace(plan), policy.channel.isOn);
     try {
       await network.publish(policy.ports);
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, {
-        ...{ launcher, limits, network, use, entered, others, policy },
+        ...{ launcher, limits, network, channel, use, entered, others, policy },
       });
       const upAt = milliseconds();
       await killIfItFails(running, async () => {
+        if (!launcher.isWalled) channel.open(running);
         await network.connect(running);
         for (const port of network.published)
           this.#parts.notice({ kind: "published", planId: plan.id, ...port });
@@ -228,8 +230,9 @@ export class Runs {
         if (!launcher.isWalled) use.started(running.first);
         await session.history.note(plan.id, "exec started", { exec: use.id, command });
       });
-      return { plan, use, running, entered, caches, network, upAt };
+      return { plan, use, running, entered, caches, network, channel, upAt };
     } catch (thrown) {
+      await channel[Symbol.asyncDispose]();
       caches[Symbol.dispose]();
       network[Symbol.dispose]();
       await this.#leave(plan, use, entered);
@@ -288,7 +291,7 @@ export class Runs {
 
   async #launch(plan: PlanRecord, request: ExecRequest, attempt: Attempt): Promise<RunningCommandProcess> {
     const { session, folders, environment } = this.#parts;
-    const { launcher, limits, network, use, entered, others, policy } = attempt;
+    const { launcher, limits, network, channel, use, entered, others, policy } = attempt;
     const strict = request.strict === true;
     const stateDir = realPathOf(session.stateDir) ?? session.stateDir;
     const shown = distinctlyShown(entered.flatMap((item) => item.shown ?? []));
@@ -296,7 +299,7 @@ export class Runs {
       ? undefined
       : viewToJoin(others, { strict, policy: policy.digest }, shown);
     using folder = folders.of(plan.id);
-    const workspaces = await this.#foreignWorkspaces(stateDir, shown);
+    const workspaces = await foreignWorkspaces(session.store, stateDir, shown);
     const hidden = [
       stateDir,
       ...workspaces,
@@ -311,7 +314,7 @@ export class Runs {
           cwd: request.cwd ?? startFolder(plan, this.#parts.cwd),
           hidden,
           network: network.isOpenInWalls,
-          variables: { ...(await variablesOf(entered)), ...request.environment },
+          variables: { DRYDOCK_SOCKET: undefined, ...(await variablesOf(entered)), ...request.environment },
           countsUser: limits.processLimit !== undefined,
         }),
       );
@@ -323,6 +326,7 @@ export class Runs {
       ...movedResources(plan, entered),
       ...(await variablesOf(entered)),
       ...network.variables,
+      ...channel.variables,
       ...request.environment,
     });
     const cwd = pathInside(
@@ -332,7 +336,7 @@ export class Runs {
     );
     return await launcher.launch(
       commandSpec(launcher, {
-        ...{ steps, cwd, environment: variables, strict, network: network.own },
+        ...{ steps, cwd, environment: variables, strict, network: network.own, channel: channel.spec },
         command: request.command,
         processLimit: limits.processLimit,
         ...(joins !== undefined && { joins }),
@@ -340,16 +344,9 @@ export class Runs {
     );
   }
 
-  /**
-   * Workspaces of any plan beside or inside originals. Those inside a resource of this plan are not visible
-   * anyway.
-   */
-  async #foreignWorkspaces(stateDir: string, shown: readonly ShownSandbox[]): Promise<readonly string[]> {
-    const records = await this.#parts.session.store.sandboxesOutside(stateDir);
-    return records
-      .flatMap(({ ref }) => workspaceOf(ref) ?? [])
-      .filter((path) => ![stateDir, ...shown.map(({ at }) => at)].some((above) => isAtOrBelow(path, above)))
-      .filter(isThere);
+  #channelPlace({ id: planId }: PlanRecord): ChannelPlace {
+    const { session, cwd, environment, config } = this.#parts;
+    return { planId, stateDir: session.stateDir, cwd, environment, ...(config !== undefined && { config }) };
   }
 
   async #inFolder(plan: PlanRecord, work: (own: Folder) => Promise<void>): Promise<void> {

@@ -5,12 +5,12 @@ import { problemShape, progressShape } from "./shapes/machine-shapes.ts";
 
 type Schema = { readonly [key: string]: unknown };
 
-/** The OpenAPI document (3.1) of the API, made from the table of operations. */
-export function openApiDocument(): Schema {
+/** The OpenAPI document (3.1) of the API, made from the table of operations, or from some of them. */
+export function openApiDocument(operations: readonly Operation[] = OPERATIONS): Schema {
   const schemas = new Schemas();
   schemas.answer(progressShape);
   const paths: { [path: string]: { [method: string]: Schema } } = {};
-  for (const operation of OPERATIONS) {
+  for (const operation of operations) {
     const path = `${BASE}${operation.path}`;
     paths[path] = { ...paths[path], [operation.method]: described(operation, schemas) };
   }

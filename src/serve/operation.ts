@@ -11,6 +11,8 @@ export interface ServeContext {
   readonly commands: ServedCommands;
   /** How a person speaks through this server, for the log; absent if its callers may be programs. */
   readonly person?: "api" | "page" | undefined;
+  /** Whether its callers are commands inside a plan. */
+  readonly inside?: boolean;
   /** Of Drydock. */
   readonly version: string;
 }
@@ -129,6 +131,11 @@ function operation(definition: object, answer: Answer): Operation {
   const given = definition as Operation & Partial<Pick<Operation, "parameters" | "query" | "body">>;
   const { parameters = nothing, query = nothing, body } = given;
   return { ...given, parameters, query, body, answer };
+}
+
+/** By which way callers speak through this server, for the log. */
+export function viaOf({ person, inside = false }: ServeContext): string {
+  return person ?? (inside ? "inside" : "program");
 }
 
 /** How a person speaks through this server. Refuses where the server can't know its callers as that. */

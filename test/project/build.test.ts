@@ -22,6 +22,7 @@ function project(): TemporaryFolder {
   folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategies.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/testing/process/victim-main.ts", "export {};\n");
+  folder.write("src/serve/channel/channel-main.ts", 'console.log("answered");\n');
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
   for (const name of ["ai-sdk", "deepagents"])
     folder.write(`src/adapters/${name}.ts`, 'export { Shared } from "../core/shared.ts";\n');
@@ -62,6 +63,7 @@ describe("the build", () => {
     assert.notEqual(fileOfCommand(folder), "cli.js");
     assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
     assert.equal(runProgram(process.execPath, [join(dist, "holder.js")]).stdout, "kept\n");
+    assert.match(runProgram(process.execPath, [join(dist, "channel.js")]).stdout, /^answered$/m);
     assert.equal(runProgram(process.execPath, [join(dist, "launcher.cjs")]).stdout, "launched true\n");
     const definitions = readdirSync(dist, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".js"))

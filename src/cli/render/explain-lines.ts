@@ -44,6 +44,7 @@ export function explainLines(explained: RunExplanation, home: string | undefined
       rows.length === 0 ? [] : [title, ...textTable(rows).map((line) => `  ${line}`), ""],
     ),
     `Network: ${networkText(explained)}`,
+    `Channel to Drydock: ${channelText(explained)}`,
     `Sockets of this machine, but for those above: ${explained.strict ? "none" : "none in /run"}`,
     `All else on this machine${ownHome === undefined ? "" : " but your home"} can be read, and not changed.`,
   ];
@@ -52,6 +53,11 @@ export function explainLines(explained: RunExplanation, home: string | undefined
 function networkText({ network, networkFrom, reachable }: RunExplanation): string {
   const what = network === "allow" ? (reachable.length === 0 ? "none" : "only what is above") : network;
   return networkFrom === undefined ? what : `${what} (${networkFrom})`;
+}
+
+function channelText({ channel, channelFrom }: RunExplanation): string {
+  const what = channel ? "it can look at its plan, save it and ask you for a review" : "none";
+  return channelFrom === undefined ? what : `${what} (${channelFrom})`;
 }
 
 function limitRows(

@@ -20,8 +20,9 @@ export function policyLayers(
   owner: PolicyLayer["owner"],
   placeOf: (path: ConfigPath) => string,
 ): readonly PolicyLayer[] {
-  const { profile, ports, ...sections } = values;
-  const said = [profile, ports, ...Object.values(sections).flatMap((section) => Object.values(section))];
+  const { profile, ports, channel, ...sections } = values;
+  const whole = [profile, ports, channel];
+  const said = [...whole, ...Object.values(sections).flatMap((section) => Object.values(section))];
   return said.every((value) => value === undefined) ? [] : [policyLayer(values, owner, placeOf)];
 }
 
@@ -39,7 +40,7 @@ function policyLayer(
     const allow = linesAt(given.allow, key, "allow");
     return { deny: linesAt(given.deny, key, "deny") ?? [], ...(allow !== undefined && { allow }) };
   };
-  const { profile, read, home, cache, write, limits, sockets, network, env } = values;
+  const { profile, read, home, cache, write, limits, sockets, network, channel, env } = values;
   const named = (wanted: boolean) =>
     SOCKET_NAMES.filter((name) => sockets[name] === wanted).map(
       (value): PolicyLine => ({ value, from: placeOf(["run", "sockets", value]) }),
@@ -79,6 +80,7 @@ function policyLayer(
     ...(protect !== undefined && { protect }),
     ...(bounds.length > 0 && { limits: bounds }),
     ...(ports !== undefined && { ports }),
+    ...(channel !== undefined && { channel: { isOn: channel, from: placeOf(["run", "channel"]) } }),
     sockets: {
       allow: [...named(true), ...(linesAt(sockets.paths, "sockets", "paths") ?? [])],
       deny: named(false),

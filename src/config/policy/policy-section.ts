@@ -157,6 +157,14 @@ export function policySection() {
       "Ports of this machine that lead to servers of commands with a network of their own ([HOST:]PORT[:INSIDE], 0 for any port that is free).",
       ["0:3000"],
     ),
+    channel: z
+      .boolean("must be true or false")
+      .optional()
+      .meta({
+        description:
+          "Whether commands can look at their plan, save it and ask you for a review, by the socket that DRYDOCK_SOCKET names (default: true).",
+        examples: [false],
+      }),
     env: section({
       allow: lines(variable, "The variables that commands get, with * for any letters; default: all.", [
         "*",

@@ -145,7 +145,7 @@ export type EventName = keyof EventDetails;
 export interface EventFacts {
   /** UTC, ISO 8601. */
   readonly at: string;
-  /** "name@host" of the user. */
+  /** "name@host" of the user; "name@host (inside)" for a command that asked for it through its channel. */
   readonly actor: string;
   /** The process that did it. */
   readonly pid?: number;

@@ -2,7 +2,7 @@ import { mayMountOnMachine, spareCapability } from "../../system/mount/privilege
 import { inheritedFileLimit } from "../../system/process/processes.ts";
 import type { CommandEnvironment } from "../environment.ts";
 import type { OwnProcessLimit } from "../limits/command-limits.ts";
-import type { OwnNetwork, ViewStep } from "./launch-spec.ts";
+import type { OwnNetwork, ViewSpec, ViewStep } from "./launch-spec.ts";
 import type { CommandLauncher, CommandSpec } from "./launcher.ts";
 import { startScript } from "./start-script.ts";
 
@@ -15,12 +15,13 @@ export interface CommandRequest {
   readonly environment: CommandEnvironment;
   readonly strict: boolean;
   readonly network?: OwnNetwork | undefined;
+  readonly channel?: ViewSpec["channel"] | undefined;
   readonly processLimit?: OwnProcessLimit | undefined;
 }
 
 /** What Drydock tells the launcher about a command. */
 export function commandSpec({ tools, terminal }: CommandLauncher, request: CommandRequest): CommandSpec {
-  const { steps, joins, cwd, command, environment, strict, network, processLimit } = request;
+  const { steps, joins, cwd, command, environment, strict, network, channel, processLimit } = request;
   const less = mayMountOnMachine()
     ? { without: spareCapability() }
     : { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
@@ -31,6 +32,7 @@ export function commandSpec({ tools, terminal }: CommandLauncher, request: Comma
     ...(joins !== undefined && { joins }),
     noAbstractSockets: strict,
     ...(network !== undefined && { network }),
+    ...(channel !== undefined && { channel }),
     ...(openFiles !== undefined && { openFiles }),
     shell: { file: tools.sh, args: ["-c", script, "drydock", ...command] },
     environment: Object.entries({ ...environment.plain, PWD: cwd }).map(

@@ -63,6 +63,7 @@ export function launchCommand(spec: ViewSpec): never {
   const root = spec.joins === undefined ? orNoMounts(() => newRoot(spec)) : joinedRoot(spec.joins);
   for (const step of spec.steps) perform(root, step);
   connectStreams((flags) => root.openFile("/dev/pts/ptmx", flags), spec, input);
+  if (spec.channel !== undefined) pass(root.socket(spec.channel.folder, spec.channel.name));
   if (spec.network !== undefined) passDoors(spec.network);
   root.enter();
   if (spec.openFiles !== undefined) limitOpenFiles(spec.openFiles);

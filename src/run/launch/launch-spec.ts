@@ -38,6 +38,8 @@ export interface ViewSpec extends BecomingSpec {
   readonly steps: readonly ViewStep[];
   /** The command's own network, with only a loopback. Absent: that of the machine. */
   readonly network?: OwnNetwork;
+  /** Where the view has a socket that leads to Drydock: run/channel/command-channel.ts. */
+  readonly channel?: { readonly folder: string; readonly name: string };
   /** Whether the command can't reach abstract sockets of processes outside. */
   readonly noAbstractSockets: boolean;
 }
@@ -123,7 +125,8 @@ export const DESCRIPTORS = {
   errors: 4,
   /**
    * A socket that passes descriptors to Drydock, in this order: the file at standard input, the terminal, the
-   * socket at which the proxy listens, sockets to connect with. Each only if there is one.
+   * socket of the channel, the socket at which the proxy listens, sockets to connect with. Each only if there
+   * is one.
    */
   passing: 5,
 } as const;

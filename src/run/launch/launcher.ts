@@ -58,7 +58,7 @@ export interface RunningCommandProcess {
   readonly ended: Promise<number>;
   /** After its end: what the history keeps of its output. Undefined: the output did not come through us. */
   output(): string | undefined;
-  /** The next socket of its own network that the launcher passed: launch-spec.ts. To be called at once. */
+  /** The next socket that the launcher passed: launch-spec.ts. To be called at once. */
   takeSocket(): number;
   kill(): void;
   signal(name: NodeJS.Signals): void;

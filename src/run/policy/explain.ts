@@ -87,6 +87,10 @@ export interface RunExplanation {
   readonly reachable: readonly ExplainedDestination[];
   /** Ports of this machine that would lead to its own. */
   readonly published: readonly ExplainedPort[];
+  /** Whether it can look at its plan, save it and ask for a review, where it has namespaces. */
+  readonly channel: boolean;
+  /** The line about the channel that counts, if there is one. */
+  readonly channelFrom?: string;
   /** Whether it can't reach daemons, and its temporary folders are private and empty. */
   readonly strict: boolean;
   readonly limits: Limits;
@@ -131,6 +135,8 @@ export function explain(
     published: policy.ports.map(({ inside, from, ...port }) => ({
       ...{ address: publishedAddress(port), inside, from },
     })),
+    channel: policy.channel.isOn,
+    ...(policy.channel.from !== undefined && { channelFrom: policy.channel.from }),
     strict,
     limits: inForce,
     limitsFrom: Object.fromEntries(policies.limitLines(inForce).map(({ name, from }) => [name, from])),

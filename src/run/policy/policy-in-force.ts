@@ -55,8 +55,15 @@ export interface PolicyInForce {
   readonly network: NetworkInForce;
   /** Ports of this machine that lead to the command. */
   readonly ports: readonly PortLine[];
+  readonly channel: ChannelInForce;
   /** Lines of a project that ask for more than the user's own config allows. They do not count. */
   readonly refused: readonly PolicyLine[];
+}
+
+/** Whether a command has a channel to Drydock, and the line that says so, if there is one. */
+export interface ChannelInForce {
+  readonly isOn: boolean;
+  readonly from?: string;
 }
 
 export interface PolicyRequest {
@@ -130,6 +137,7 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
     set: [...project, ...user].flatMap(({ variables }) => variables.set),
     network,
     ports: portsInForce(network, ports.kept, request.publish),
+    channel: channelInForce(user, project),
     refused: [
       ...[...ownHome.refused, ...persist.refused, ...back.refused, ...refused],
       ...[...sockets.refused, ...network.refused, ...ports.refused],
@@ -175,6 +183,14 @@ function socketLines(user: readonly PolicyLayer[], project: readonly PolicyLayer
   const allowed = of(user, "allow").filter(({ value }) => !denied.has(value));
   const known = new Set(allowed.map(({ value }) => value));
   return { allowed, refused: of(project, "allow").filter(({ value }) => !known.has(value)) };
+}
+
+/** Whichever line says no has the say. */
+function channelInForce(user: readonly PolicyLayer[], project: readonly PolicyLayer[]): ChannelInForce {
+  const last = (layers: readonly PolicyLayer[]) => layers.findLast(({ channel }) => channel)?.channel;
+  const [own, theirs] = [last(user), last(project)];
+  if (own?.isOn === false) return own;
+  return theirs?.isOn === false ? theirs : { ...(own ?? theirs), isOn: true };
 }
 
 /** In a resource the plan has the say: what is written there lands with it. */

@@ -18,6 +18,8 @@ const DEVICE_LINKS = {
 } as const;
 const DEV = "/dev";
 const SHARED_MEMORY = "/dev/shm";
+/** Where each command has its own channel, if it has one: run/channel/command-channel.ts. */
+export const CHANNEL_FOLDER = "/dev/drydock";
 
 /**
  * A /proc with the command's own processes. For root, entries that could change the machine are read-only,
@@ -45,6 +47,11 @@ export function procMounts(privileged: boolean, { writable, memory }: MachineEnt
   return [{ at: "/proc", steps: [proc, ...(privileged ? machine : [])] }];
 }
 
+/** Covers the channel of another command, whose view this one joins. */
+export function channelCover(): ViewStep {
+  return { step: "memory", at: CHANNEL_FOLDER, entries: [] };
+}
+
 /** A small /dev with its own terminals and shared memory. */
 export function devMounts(): readonly ViewMount[] {
   const flags = { noSetid: true, noPrograms: true };
@@ -58,7 +65,9 @@ export function devMounts(): readonly ViewMount[] {
           entries: [
             ...DEVICES.map((path) => ({ kind: "file", path }) as const),
             ...Object.entries(DEVICE_LINKS).map(([path, to]) => ({ kind: "link", path, to }) as const),
-            ...["pts", "shm"].map((path) => ({ kind: "folder", path }) as const),
+            ...["pts", "shm", CHANNEL_FOLDER.slice(DEV.length + 1)].map(
+              (path) => ({ kind: "folder", path }) as const,
+            ),
           ],
         },
         ...DEVICES.map(

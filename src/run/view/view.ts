@@ -3,7 +3,7 @@ import { comparePaths, displayPath, isAtOrBelow } from "../../core/paths/byte-pa
 import type { MountTable } from "../../system/mount/mount-table.ts";
 import type { ViewStep } from "../launch/launch-spec.ts";
 import { mountsToShow } from "./host-mounts.ts";
-import { devMounts, type MachineEntries, procMounts } from "./kernel-mounts.ts";
+import { channelCover, devMounts, type MachineEntries, procMounts } from "./kernel-mounts.ts";
 import { type ScratchLayer, scratchMount } from "./scratch.ts";
 import { refersTo, type ShownSandbox } from "./shown-sandbox.ts";
 import { socketlessMounts } from "./socketless-host.ts";
@@ -89,9 +89,9 @@ export function viewSteps(request: ViewRequest): readonly ViewStep[] {
   ];
 }
 
-/** A command that joins a view only needs its own /proc. */
+/** A command that joins a view needs its own /proc, and not the channel of the other command. */
 export function joinedSteps(privileged: boolean, machine: MachineEntries): readonly ViewStep[] {
-  return procMounts(privileged, machine).flatMap(({ steps }) => steps);
+  return [...procMounts(privileged, machine).flatMap(({ steps }) => steps), channelCover()];
 }
 
 function mountsOf(request: ViewRequest): readonly ViewMount[] {

@@ -43,6 +43,10 @@ export interface AppOptions extends ServeContext {
   readonly guard: { assertAllowed(incoming: IncomingMessage): void };
   /** Default: all operations of the API. */
   readonly operations?: readonly Operation[];
+  /** Default: that of all operations. */
+  readonly document?: () => object;
+  /** How long a JSON body may be. */
+  readonly mostJsonBytes?: number;
   readonly requests: Requests;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
@@ -55,6 +59,8 @@ export interface AppOptions extends ServeContext {
    * prints every other one in its console, as if the page were broken.
    */
   readonly refusesQuietly?: boolean;
+  /** The refusal of anything that is no operation of this server. */
+  readonly unknown?: () => Error;
   /** Adds routes of its own. */
   readonly extend?: (app: App) => void;
   /** Told of defects, which clients see only as such. */
@@ -64,6 +70,7 @@ export interface AppOptions extends ServeContext {
 /** The routes: one for each operation, the document, and the agents' way in. */
 export function makeApp(options: AppOptions): App {
   const { guard, requests, stopping, mcp, operations = OPERATIONS, headers = {} } = options;
+  const { document = () => openApiDocument() } = options;
   const app: App = new Hono();
   app.onError((thrown) => {
     const problem = reported(thrown, options);
@@ -71,9 +78,7 @@ export function makeApp(options: AppOptions): App {
     return answerOf(problem, isQuiet ? 200 : problem.status, "application/problem+json");
   });
   app.notFound(() => {
-    throw new RequestError([404, "NO_SUCH_OPERATION"], "There is no such operation.", {
-      hint: `${BASE}/openapi.json has all of them.`,
-    });
+    throw (options.unknown ?? noSuchOperation)();
   });
   app.use(async ({ env }, next) => {
     requests.add(env.outgoing);
@@ -84,10 +89,16 @@ export function makeApp(options: AppOptions): App {
     await next();
   });
   options.extend?.(app);
-  app.get(`${BASE}/openapi.json`, () => answerOf(openApiDocument(), 200));
+  app.get(`${BASE}/openapi.json`, () => answerOf(document(), 200));
   if (mcp !== undefined) app.all("/mcp", async ({ req }) => await mcp(req.raw));
   for (const operation of operations) route(app, operation, options);
   return app;
+}
+
+function noSuchOperation(): RequestError {
+  return new RequestError([404, "NO_SUCH_OPERATION"], "There is no such operation.", {
+    hint: `${BASE}/openapi.json has all of them.`,
+  });
 }
 
 function route(app: App, operation: Operation, options: AppOptions): void {
@@ -104,14 +115,14 @@ function route(app: App, operation: Operation, options: AppOptions): void {
 async function answer(
   operation: Operation,
   parameters: { readonly [name: string]: string },
-  { incoming, outgoing, stopping, ...context }: AppOptions & Bindings,
+  { incoming, outgoing, stopping, mostJsonBytes, ...context }: AppOptions & Bindings,
 ): Promise<Response> {
   const gone = new AbortController();
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) gone.abort();
   });
   const signal = AbortSignal.any([gone.signal, stopping]);
-  const input = await inputOf(operation, incoming, parameters);
+  const input = await inputOf(operation, incoming, { parameters, mostJsonBytes });
   const call = {
     ...context,
     signal,

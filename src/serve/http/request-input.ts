@@ -15,10 +15,17 @@ const MOST_PROBLEMS = 20;
 type Parameters = { readonly [name: string]: string };
 
 /** What an operation is called with, read from a request and checked. */
-export async function inputOf(operation: Operation, incoming: IncomingMessage, parameters: Parameters) {
+export async function inputOf(
+  operation: Operation,
+  incoming: IncomingMessage,
+  {
+    parameters,
+    mostJsonBytes,
+  }: { readonly parameters: Parameters; readonly mostJsonBytes?: number | undefined },
+) {
   const { body } = operation;
   const query = queryOf(incoming.url ?? "", operation.query);
-  const given = body === undefined || body === "bytes" ? {} : await jsonOf(incoming);
+  const given = body === undefined || body === "bytes" ? {} : await jsonOf(incoming, mostJsonBytes);
   return {
     parameters: checked(operation.parameters, mapped(parameters), "path"),
     query: checked(operation.query, query, "query"),
@@ -53,11 +60,11 @@ function tooLarge(most: number): RequestError {
   });
 }
 
-async function jsonOf(incoming: IncomingMessage): Promise<unknown> {
+async function jsonOf(incoming: IncomingMessage, most = MOST_JSON_BYTES): Promise<unknown> {
   const { "content-type": type = "", "content-length": length = "0" } = incoming.headers;
-  if (Number(length) > MOST_JSON_BYTES) throw tooLarge(MOST_JSON_BYTES);
+  if (Number(length) > most) throw tooLarge(most);
   const late = setTimeout(() => incoming.destroy(), MOST_JSON_MS);
-  const pieces = await Array.fromAsync(contentOf(incoming, MOST_JSON_BYTES));
+  const pieces = await Array.fromAsync(contentOf(incoming, most));
   clearTimeout(late);
   const text = Buffer.concat(pieces).toString();
   // An operation without anything to say to it can be called without a body.

@@ -12,20 +12,33 @@ const MOST_HEADER_MS = 10_000;
 const MOST_STALL_MS = 60_000;
 const LOOK_MS = 5_000;
 
-/** Where a server listens. */
-export type Place = { readonly socket: string } | { readonly host: string; readonly port: number };
+/** Where a server listens; a descriptor is that of a socket that listens already. */
+export type Place =
+  | { readonly socket: string }
+  | { readonly host: string; readonly port: number }
+  | { readonly descriptor: number };
+
+/** What its clients may do. */
+export interface Bounds {
+  /** Default: 2,048. */
+  readonly connections?: number;
+  /** Default: as many as a client likes. */
+  readonly requestsOfConnection?: number;
+}
 
 /** A server that listens. */
 export interface Listening {
   /** The port, if it is not at a socket. */
   readonly port: number | undefined;
+  /** Takes a connection that was accepted elsewhere. */
+  take(connection: Socket): void;
   /** Takes no more connections, and ends those that wait for a request. */
   stop(): void;
   /** Ends all connections. */
   close(): Promise<void>;
 }
 
-export async function listen(app: App, place: Place): Promise<Listening> {
+export async function listen(app: App, place: Place, bounds: Bounds = {}): Promise<Listening> {
   const server = createAdaptorServer({
     // biome-ignore lint/suspicious/noExplicitAny: the types of the adapter also allow for HTTP/2
     fetch: (request, env) => app.fetch(request, env as any),
@@ -36,14 +49,17 @@ export async function listen(app: App, place: Place): Promise<Listening> {
       connectionsCheckingInterval: LOOK_MS,
     },
   }) as Server;
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = bounds.connections ?? MOST_CONNECTIONS;
+  server.maxRequestsPerSocket = bounds.requestsOfConnection ?? null;
   const watch = new StallWatch(server);
   const folder = "socket" in place ? await listenAtSocket(server, place.socket) : undefined;
-  if (!("socket" in place)) await listenAtPort(server, place);
-  const address = server.address() as AddressInfo | string;
+  if (!("socket" in place))
+    await listenOpenly(server, "descriptor" in place ? { fd: place.descriptor } : place);
+  const address = server.address() as AddressInfo | string | null;
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
   return {
-    port: typeof address === "string" ? undefined : address.port,
+    port: address === null || typeof address === "string" ? undefined : address.port,
+    take: (connection) => void server.emit("connection", connection),
     stop: () => {
       server.close();
       server.closeIdleConnections();
@@ -58,13 +74,10 @@ export async function listen(app: App, place: Place): Promise<Listening> {
   };
 }
 
-async function listenAtPort(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<void> {
+async function listenOpenly(server: Server, where: object): Promise<void> {
   const listening = Promise.withResolvers<void>();
   server.once("error", listening.reject);
-  server.listen(port, host, listening.resolve);
+  server.listen(where, listening.resolve);
   await listening.promise;
   server.off("error", listening.reject);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { VOTES } from "../../plans/review/review-views.ts";
 import { rangeAnswer } from "../http/byte-range.ts";
-import { assertPerson, bytes, json } from "../operation.ts";
+import { assertPerson, bytes, json, viaOf } from "../operation.ts";
 import { limit, ofPlan, path, paths, resourceName, text } from "../shapes/parameters.ts";
 import {
   changedRowsShape,
@@ -127,8 +127,8 @@ export const REVIEW_OPERATIONS = [
     body: z.strictObject({ text: text.min(1), ...commentPlace }),
     output: commentShape,
     status: 201,
-    call: async ({ parameters, body }, { services, person = "program" }) =>
-      await (await services.reviews()).comment(parameters.plan, { ...body, via: person }),
+    call: async ({ parameters, body }, context) =>
+      await (await context.services.reviews()).comment(parameters.plan, { ...body, via: viaOf(context) }),
   }),
   json({
     id: "editComment",

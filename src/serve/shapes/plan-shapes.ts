@@ -340,6 +340,8 @@ export const explanationShape = z
     published: z
       .array(z.strictObject({ address: z.string(), inside: z.number(), from: z.string() }))
       .describe("Ports of this machine that would lead to its own."),
+    channel: z.boolean().describe("Whether it can look at its plan, save it and ask for a review."),
+    channelFrom: z.string().optional().describe("The line about the channel that counts."),
     strict: z.boolean(),
     limits: z.strictObject({
       processes: z.number().optional(),

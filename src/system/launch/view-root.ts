@@ -4,7 +4,7 @@ import { Folder } from "../calls/folder.ts";
 import { calls, check, cString } from "../calls/native.ts";
 import { O_CLOEXEC, O_PATH } from "../calls/open-flags.ts";
 import { launchCalls, OPENAT2 } from "./calls.ts";
-import { fillMemory, type MemoryEntry } from "./memory-entries.ts";
+import { fillMemory, listenIn, type MemoryEntry } from "./memory-entries.ts";
 import { attachMount, copyMount, type MountFlags, newMount, setMountFlags } from "./new-mount.ts";
 
 const AT_FDCWD = -100;
@@ -105,6 +105,15 @@ export class ViewRoot {
     fillMemory(mount, entries, at);
     setMountFlags(mount, { readOnly: true }, at, false);
     this.#hang(mount, at);
+  }
+
+  /** Shows a folder with nothing but a socket in it, read-only. Returns the descriptor that listens there. */
+  socket(at: string, name: string): number {
+    const mount = newMount("tmpfs", [["mode", "0755"]], { noSetid: true, noDevices: true, noPrograms: true });
+    const listener = listenIn(mount, name, at);
+    setMountFlags(mount, { readOnly: true }, at, false);
+    this.#hang(mount, at);
+    return listener;
   }
 
   /** A handle on a path of the new root. A link on the way is an error. */

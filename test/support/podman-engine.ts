@@ -66,8 +66,8 @@ export class PodmanEngine {
       ...["system", "service", "--time=0", `unix://${this.socket}`],
     ];
     const service = spawn(...podmanCommand(args), {
-      // With a host in the environment, podman would be a client of that one.
-      env: { ...process.env, CONTAINERS_CONF: settings, CONTAINER_HOST: undefined },
+      // With a host in the environment, podman would be a client of that one. It leaves temporary files.
+      env: { ...process.env, CONTAINERS_CONF: settings, CONTAINER_HOST: undefined, TMPDIR: this.#folder },
       stdio: "ignore",
     });
     this.#service = service;

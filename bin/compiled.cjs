@@ -3,11 +3,15 @@
  * too (module.enableCompileCache), but only what is compiled before a module runs: every command compiles the
  * functions that it calls anew, for a quarter of its time. Here they are kept after they were called.
  *
+ * Each command has a folder of its own with what it called: one folder for all would have what the first
+ * command called, and no more. A command that has none yet takes what a run has kept.
+ *
  * Compiled code is kept beside the code itself, never in a shared or temporary folder: a process that can
  * plant something there can change the program anyway. Where it can't be written it is not kept.
  */
 const {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -21,6 +25,8 @@ const { Script } = require("node:vm");
 /** Without a further folder in it, so that a path is put together without looking at it. */
 const program = `${__dirname.slice(0, -"/bin".length)}/dist/program`;
 const kept = `${__dirname}/../dist/.compile-cache/${process.version}-${process.arch}`;
+const RUN = "run";
+const command = commandOf(process.argv.slice(2));
 /** Small, started for every command, and nearly all of it is called. */
 const LAUNCHER = "launch.js";
 /** How a module of the program names another. */
@@ -44,7 +50,7 @@ exports.keep = function keep() {
   const fresh = [...modules.values()].filter(({ isFresh }) => isFresh);
   if (fresh.length === 0) return;
   try {
-    mkdirSync(kept, { recursive: true });
+    for (const folder of [RUN, command]) mkdirSync(`${kept}/${folder}`, { recursive: true });
     for (const { script, place } of fresh) write(place, script);
     keepWhole(`${program}/${LAUNCHER}`);
   } catch {
@@ -70,12 +76,12 @@ function loadFile(name) {
     foreign ??= require("node:module").createRequire(file);
     return foreign(other);
   };
-  module.place = placeOf(file);
-  const cachedData = readIfThere(module.place);
+  module.place = placeOf(file, command);
+  const own = readIfThere(module.place);
   // What V8 refuses was compiled with other flags. It stays: two users with different flags would write it in
   // turn.
-  module.isFresh = cachedData === undefined;
-  module.script = compiled(file, cachedData);
+  module.isFresh = own === undefined;
+  module.script = compiled(file, own ?? (command === RUN ? undefined : readIfThere(placeOf(file, RUN))));
   module.script.runInThisContext()(module.exports, requireFrom, module, file, program);
   return module;
 }
@@ -92,20 +98,28 @@ function compiled(file, cachedData) {
  * program.
  */
 function keepWhole(file) {
+  const place = placeOf(file, RUN);
+  if (existsSync(place)) return;
   const { setFlagsFromString } = require("node:v8");
   setFlagsFromString("--no-lazy");
   const script = compiled(file);
   setFlagsFromString("--lazy");
-  write(placeOf(file), script);
+  write(place, script);
+}
+
+/** The name of the folder for a command: its words, if they begin the arguments. */
+function commandOf([group, name]) {
+  const words = group === "plan" ? [group, name] : [group];
+  return words.every((word) => /^[a-z]+(?:-[a-z]+)*$/.test(word ?? "")) ? words.join("-") : RUN;
 }
 
 /**
  * V8 sees whether another version of it or other flags compiled this, but not whether the source has changed
  * since.
  */
-function placeOf(file) {
+function placeOf(file, folder) {
   const { size, mtimeMs } = statSync(file);
-  return `${kept}/${file.slice(program.length + 1)}-${size}-${mtimeMs}`;
+  return `${kept}/${folder}/${file.slice(program.length + 1)}-${size}-${mtimeMs}`;
 }
 
 function readIfThere(path) {

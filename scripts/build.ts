@@ -204,9 +204,9 @@ function writeEntries(outdir: string): void {
 }
 
 /**
- * Runs the command that calls most of the program, in a folder and a state that are thrown away: the code
- * that it compiled is kept. It starts as users start it: V8 refuses code that was compiled with other flags.
- * Where that command can not run, a smaller one does.
+ * Runs a small command, and one that calls most of the program, in a folder and a state that are thrown away:
+ * the code that they compiled is kept. They start as users start them: V8 refuses code that was compiled with
+ * other flags.
  */
 function warmUp(): void {
   const place = mkdtempSync(join(tmpdir(), "drydock-build-"));
@@ -216,7 +216,8 @@ function warmUp(): void {
   const state = ["--state-dir", join(place, "state")];
   const run = ["run", ...state, "--apply", "--", "sh", "-c", "echo new > file"];
   try {
-    for (const args of [run, ["plan", "list", ...state]]) {
+    // The list comes first: what a run has kept would be kept for it too.
+    for (const args of [["plan", "list", ...state], run]) {
       const { status, stderr } = spawnSync(join(root, "bin/drydock"), args, {
         ...{ cwd: folder, encoding: "utf8", timeout: WARM_UP_MS, stdio: ["ignore", "ignore", "pipe"] },
       });

@@ -118,6 +118,16 @@ describe("the build", () => {
     );
     runProgram(program, []);
     assert.deepEqual(kept(), first);
+    for (const name of ["run", "plan-list"])
+      assert.ok(
+        first.some((path) => path.includes(`/${name}/cli.js-`)),
+        first.join(", "),
+      );
+    runProgram(program, ["plan", "show"]);
+    const more = kept().filter((path) => !first.includes(path));
+    assert.ok(more.length > 0 && more.every((path) => path.includes("/plan-show/")), more.join(", "));
+    runProgram(program, ["plan", "../show"]);
+    assert.equal(kept().length, first.length + more.length);
     const command = fileOfCommand(folder);
     const text = readFileSync(join(folder.path, "dist/program", command), "utf8");
     folder.write(`dist/program/${command}`, text.replace(/console[.]log\([^)]*\)/, 'console.log("other")'));

@@ -93,7 +93,8 @@ function prepare(): void {
   });
   Object.assign(vm, { Script: Compiled });
   const { load } = require(join(root, "bin/compiled.cjs"));
-  for (const name of readdirSync(program).filter((each) => /^drydock-later-.*[.]js$/.test(each))) load(name);
+  for (const name of readdirSync(program).filter((each) => /^drydock-(?:later|rarely)-.*[.]js$/.test(each)))
+    load(name);
 }
 
 /**

@@ -47,5 +47,5 @@ describeConformance("git_worktree from the checkout as it is", checkoutFactory("
   excludes,
   scratchDir,
   // In a short run what may depend on how a sandbox begins.
-  ...(!IS_LONG && { groups: ["isolation", "conflicts", "undo"] }),
+  ...(!IS_LONG && { groups: ["isolation", "conflicts"] }),
 });

@@ -37,7 +37,7 @@ const EXCLUDED: { readonly [title: string]: readonly string[] } = {
 };
 
 /** What may depend on how an overlay is mounted: in a normal run the rest is tried with one by the kernel. */
-const OF_WAYS: readonly ConformanceGroup[] = ["isolation", "diff", "exactness", "checkpoints", "undo"];
+const OF_WAYS: readonly ConformanceGroup[] = ["isolation", "exactness", "checkpoints"];
 
 /** The suite in a process of its own, whose results are looked at one by one. */
 function describeOverlay(

@@ -14,7 +14,7 @@ const OWN = /^(?:checkpoint|restore|copy)\./;
 
 const INNER = { at: BEYOND_ENTRY };
 
-/** An error once at each point, and at all passes of some of those that are its own; of each in a long run. */
+/** An error once at each point, and at all passes of some that are its own; of each in a long run. */
 const errors: typeof errorCases = (scenario, points) => [
   ...errorCases(scenario, points),
   ...lastingErrorCases(

@@ -19,7 +19,7 @@ type Trials = readonly (readonly [string, OverlayTrial])[];
  */
 const OF_WAY = "^overlay\\.(?:mount|unmount|clear|probe|remember|freeze|create-(?:mount|work)|mark)";
 
-/** What only the long form tries: errors and failures twice over, where the landing is as with any strategy. */
+/** What only the long form tries: errors, and failures twice over, where all lands as with any strategy. */
 function longTrials(...trials: Trials): Trials {
   return IS_LONG ? trials : [];
 }

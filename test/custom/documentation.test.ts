@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { COMPILED } from "../support/compile-cache.ts";
 import { AuthorFolder, piecesOfPage } from "./documented-files.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -51,6 +52,7 @@ function environment(folder: AuthorFolder): NodeJS.ProcessEnv {
   return {
     PATH: `${join(root, "bin")}:${join(root, "node_modules/.bin")}:${PATH}`,
     HOME: home,
+    ...COMPILED,
     ...(DRYDOCK_FROM_SOURCE !== undefined && { DRYDOCK_FROM_SOURCE }),
     ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }),
   };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { type Point, spread, untried } from "../crash/points.ts";
 import { type TestServer, whyNoServer } from "../support/database-servers.ts";
-import { IS_LONG } from "../support/long-form.ts";
+import { IS_LONG, itInLongForm } from "../support/long-form.ts";
 import { startServer } from "./held-scene.ts";
 import { describeWorkCrashes } from "./held-work-crashes.ts";
 import { forEachPoint, killedAt, passedPoints } from "./kill-points.ts";
@@ -14,7 +14,10 @@ import { ALL_KINDS, MixedWorld, type WorldOperation } from "./mixed-world.ts";
 const OF_FOLDERS = ["landings.flush-staged", "land.exchange", "landings.flush-landed", "cleanup.remove"];
 
 /** How many writes of a kind a normal run dies at, evenly spread. */
-const WRITES = 3;
+const WRITES = 2;
+
+/** Where it is decided, and where that is followed. */
+const DECISIVE = ["held.prepare", "held.land"];
 
 /** Where recovery begins: with one server prepared and nothing decided; decided, with one server landed. */
 const CRASHES = ["held.prepare:2", "held.land:2"] as const;
@@ -42,9 +45,9 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
   });
 
   /**
-   * All of them in a long run; else every step of a held transaction, some writes of the journal and of the
-   * holder's record, and one of the rest; after the first operation what none before it died at, and one
-   * more.
+   * All of them in a long run; else each step of a held transaction, and those between which it is decided
+   * for either server; some writes of the journal and of the holder's record, and one of the rest; after the
+   * first operation what none before it died at.
    */
   function chosen(points: readonly Point[]): Point[] {
     if (IS_LONG) return [...points];
@@ -54,7 +57,8 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
     const written = new Set([...spread(passesOf("store.write"), WRITES), ...spread(records, WRITES)]);
     const telling = points.filter((point) => {
       const { name, pass } = point;
-      if (name.startsWith("held.") || written.has(point)) return true;
+      if (DECISIVE.includes(name) || written.has(point)) return true;
+      if (name.startsWith("held.")) return point === passesOf(name).at(-1);
       if (name === "holder.record") return false;
       return (OF_FOLDERS.includes(name) || /^(?:holder|secrets)[.]/.test(name)) && pass === 1;
     });
@@ -156,7 +160,7 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
   });
 
   for (const first of CRASHES)
-    it(`[T2][A3] the same plan, our process killed at ${first}, then in recovery`, async (t) => {
+    itInLongForm(`[T2][A3] the same plan, our process killed at ${first}, then in recovery`, async (t) => {
       const points = oneOfEach(await pointsOf("recover", first, makeAll), 1);
       const act = async (world: MixedWorld, at: string) => {
         await killedAt(world, "apply", first);

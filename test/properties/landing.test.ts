@@ -20,15 +20,15 @@ describe("random work in random trees", () => {
   });
 
   it("[A11] lands exactly as in a plain folder, and undo brings back exactly what was", () =>
-    place.landsAndUndoes(50, 10));
+    place.landsAndUndoes(25, 5));
 
   it("[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same", () =>
-    place.survivesDryRuns(20, 5));
+    place.survivesDryRuns(10, 3));
 
   it("[A11] lands in parts as it does at once, and each part can be taken back", () =>
-    place.landsInParts(20, 2));
+    place.landsInParts(10, 2));
 
-  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(20, 5));
+  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(10, 3));
 });
 
 for (const kind of ["xfs", "btrfs"] as const satisfies readonly ImageFileSystem[]) {
@@ -48,6 +48,6 @@ for (const kind of ["xfs", "btrfs"] as const satisfies readonly ImageFileSystem[
     });
 
     it("[A11] lands exactly with shared blocks, and undo brings back exactly what was", () =>
-      place.landsAndUndoes(20, 4));
+      place.landsAndUndoes(10, 2));
   });
 }

@@ -19,8 +19,8 @@ export const ACTORS: readonly Actor[] = process.geteuid?.() === 0 ? ["root", "us
 export const ANY_ACTOR: readonly Actor[] = IS_LONG ? ACTORS : ["user"];
 
 /**
- * `it` for tests that are the same for each actor. In a normal run the title says whose turn a test is, so that
- * each has one actor and each actor half of the tests; in a long run each actor has all of them.
+ * `it` for tests that are the same for each actor. In a normal run the title says whose turn a test is, so
+ * that each has one actor and each actor half of the tests; in a long run each actor has all of them.
  */
 export function inTurn(actor: Actor): TestMaker {
   return (title: string, ...rest: [TestFn] | [TestOptions, TestFn]) => {

@@ -8,12 +8,13 @@ import { promisify } from "node:util";
 import { openServices } from "../../src/runtime.ts";
 import { bundledProgram } from "../support/bundled-program.ts";
 import { fastFolder } from "../support/fast-folder.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { assertSameTree, snapshotTree, type TreeSnapshot } from "../support/tree-snapshot.ts";
 import type { Held, ManyTask } from "./many-sandboxes-child.ts";
 
 const NEEDS_ROOT = process.geteuid?.() === 0 ? false : "only root may mount an overlay where all see it";
-const PROCESSES = 20;
+const PROCESSES = IS_LONG ? 20 : 8;
 const EACH = 10;
 /** A leak of one entry of a mount table or of one diff for each plan is many times that. */
 const MEGABYTES_MORE = 20;
@@ -45,7 +46,7 @@ class Place implements Disposable {
 }
 
 describe("Many sandboxes over one folder", { skip: NEEDS_ROOT }, () => {
-  it("[A14][A17] 200 at once from 20 processes, each landing or discarding its own files, leave no mount and no folder", async () => {
+  it(`[A14][A17] ${PROCESSES * EACH} at once from ${PROCESSES} processes, each landing or discarding its own files, leave no mount and no folder`, async () => {
     using place = new Place();
     const { original, stateDir } = place;
     const before = withoutFolderTimes(original);

@@ -66,9 +66,9 @@ describe("'drydock review --tty'", () => {
     const left = await answering(first, [
       [/Approve this hunk \(1\/2\)\?/, "a"],
       [/Approve this change\?/, "q"],
-      [/Ask for changes\?/, ""],
+      [/Ask for changes\?/, "\u0004"],
     ]);
-    assert.match(left, /closed without a verdict[\s\S]*code 2/);
+    assert.match(left, /leave: \S*\r?\nThe review was closed without a verdict[\s\S]*code 2/);
 
     const second = stage.terminal('"$DRYDOCK" review fix --tty; echo "code $?"');
     const shown = await answering(second, [

@@ -6,11 +6,14 @@ export async function ask(question: string): Promise<string | undefined> {
   process.stdin.ref();
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return await new Promise((resolve) => {
+    const answer = await new Promise<string | undefined>((resolve) => {
       terminal.once("SIGINT", () => resolve(undefined));
       terminal.once("close", () => resolve(undefined));
       terminal.question(question, resolve);
     });
+    // What comes next begins a line of its own.
+    if (answer === undefined) process.stderr.write("\n");
+    return answer;
   } finally {
     terminal.close();
     process.stdin.unref();

@@ -24,11 +24,11 @@ export function installPackage(folder: string, name: string): void {
  */
 export class NpmTool implements Disposable {
   readonly #folder = new TemporaryFolder();
-  readonly #program: string;
+  readonly program: string;
 
   /** `program` is the path of the program below `node_modules`. */
   constructor(name: string, version: string, program: string) {
-    this.#program = join(this.#folder.path, "node_modules", program);
+    this.program = join(this.#folder.path, "node_modules", program);
     try {
       installPackage(this.#folder.path, `${name}@${version}`);
     } catch (thrown) {
@@ -42,7 +42,7 @@ export class NpmTool implements Disposable {
     args: readonly string[],
     { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
   ): Promise<Ended> {
-    const child = spawn(this.#program, args, {
+    const child = spawn(this.program, args, {
       ...{ cwd, env, timeout: PATIENCE_MS },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -12,31 +12,35 @@ import { home, withPrivateMounts } from "./places.ts";
  * `run` needs two processes of Node: its own, and the launcher, a copy of it, which becomes the command. The
  * last row compares it with two Nodes: one that starts another in namespaces, which becomes `true`.
  *
- * Where the processor time goes, as root, in bare starts (perf, ten runs of each, on a machine with a load of
- * 13; a run whose launcher was a second Node took 7.9 of them, 5.6 and 2.3):
+ * Where the processor time of a run goes, both processes together, as root, in bare starts (perf, ten runs,
+ * on a machine with a load of 13):
  *
- * | command line | launcher | part |
- * |---|---|---|
- * | 1.7 | 0.3 | calling functions for the first time |
- * | 0.9 | 0.2 | page faults |
- * | 0.6 | 0.1 | compiling |
- * | 0.4 | | starting V8 |
- * | 0.3 | 0.1 | taking over compiled code |
- * | 0.3 | 0.2 | koffi and what it calls, such as mounts |
- * | 0.3 | | other calls of the kernel |
- * | 0.2 | | SQLite |
- * | 5.1 | 1.2 | all |
+ * | part | bare starts |
+ * |---|---|
+ * | JavaScript that is interpreted, most of it called once | 1.4 |
+ * | calls of the kernel: mounts, files, the copy of the process | 0.7 |
+ * | starting Node and V8 | 0.6 |
+ * | shapes, classes, feedback: what V8 makes for code that it runs for the first time | 0.5 |
+ * | taking over compiled code | 0.4 |
+ * | compiling what is not kept, half of it regular expressions | 0.4 |
+ * | page faults | 0.4 |
+ * | optimizing | 0.4 |
+ * | SQLite | 0.2 |
+ * | other | 0.5 |
+ * | all | 5.5 |
  *
- * What V8 optimizes it compiles in the same thread now (0.5), because a copy needs that. Flags that keep it
- * from optimizing are no gain: with them V8 refuses the compiled code of Node's own modules.
+ * What V8 optimizes it compiles in the same thread, because a copy needs that. Settings that keep it from
+ * optimizing are no gain, neither at the start, where V8 then refuses the compiled code of Node's own
+ * modules, nor later: the interpreter takes what the compilers took.
  *
  * On a disk come 7 flushes: 3 durable commits while the plan is made and 1 at its end, the folder of the new
- * log, and 2 to close the database. 4 of the 7 seem to be there because the last connection that closes
- * merges the log of SQLite and removes it; nobody has tried without.
+ * log, and 2 to close the database. The last 3 are there because the last connection that closes merges the
+ * log of SQLite and removes it. To leave it there would spare them, but they also bring to the disk what was
+ * committed in order only.
  *
- * So 3.5 is not reached: the command line alone takes more. 0.1.0 took 5.1 and 5.3 times a bare start in two
- * quiet runs of all of them by turns, where a second Node took 4.3 and 4.6. In processor time, by turns, a
- * run takes 15 to 20 % less than with a second Node, as root and without privilege.
+ * So 3.5 is not reached. By turns with the state of 7f455417, in processor time: `plan list` from 2.7 to 1.7
+ * bare starts, `run` from 6.9 to 5.6. Of the modules of a run from source, 435, only 250 are called: an
+ * apply calls 193 of 250.
  */
 const ROUNDS = 41;
 const BECOME_TRUE = 'process.execve("/usr/bin/true", ["true"], {})';

@@ -142,18 +142,19 @@ export interface Inspectable<Metadata extends PlainRecord = PlainRecord> {
 export interface Reachable<Metadata extends PlainRecord = PlainRecord> {
   /**
    * Where programs find the sandbox: a folder or a connection URL. Makes what that takes, such as a mount,
-   * which stays until the work lands or goes.
+   * which stays until the work lands or goes. Undefined if programs can't find it.
    */
-  path(ref: SandboxRef<Metadata>): Promise<string>;
+  path(ref: SandboxRef<Metadata>): Promise<string | undefined>;
 }
 
 /** The ability to show a sandbox to a program by more than its path. */
 export interface Enterable<Metadata extends PlainRecord = PlainRecord> {
   /**
    * Called before `run` starts a program inside; makes what programs need. May be called again while others
-   * are inside. Without this method, `run` shows `path`.
+   * are inside. Without this method, `run` shows `path`. Of a resource that is no path of this machine, it
+   * shows a place at its own path, read-only: a folder of sockets.
    */
-  enter(ref: SandboxRef<Metadata>): Promise<ProgramView>;
+  enter(ref: SandboxRef<Metadata>): Promise<ProgramView | undefined>;
 
   /** Called when the last program inside has ended: removes what `enter` made. */
   leave(ref: SandboxRef<Metadata>): Promise<void>;

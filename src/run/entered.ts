@@ -10,6 +10,8 @@ export interface Entered {
   readonly ref: SandboxRef;
   readonly strategy: GuardedStrategy;
   readonly shown?: ShownSandbox;
+  /** A folder with the sockets of a resource that is no path of this machine. */
+  readonly sockets?: string;
 }
 
 /** The variables of resources whose sandboxes are shown at paths other than their originals'. */

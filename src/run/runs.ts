@@ -246,6 +246,7 @@ export class Runs {
     const view = await strategy.enter(ref);
     const location =
       plan.resources.find(({ resource }) => resource.id === ref.resourceId)?.resource.location ?? "";
+    if (view?.kind === "place" && !location.startsWith("/")) return { ref, strategy, sockets: view.path };
     if (view === undefined || !location.startsWith("/")) return { ref, strategy };
     const isFile = factsOfPath(location)?.kind !== "directory";
     // A mount follows no link, so the path must be real.
@@ -319,7 +320,8 @@ export class Runs {
         }),
       );
     const resources = writablePaths(plan, shown);
-    const view = { folder, useId: use.id, environment, strict, shown, resources, policy };
+    const sockets = entered.flatMap((item) => item.sockets ?? []);
+    const view = { folder, useId: use.id, environment, strict, shown, sockets, resources, policy };
     const onLost = (path: string) => this.#note("weaker", plan, lostSentence(path));
     const steps = joins === undefined ? await newView({ ...view, hidden, onLost }) : joinedView();
     const variables = commandEnvironment(plan, policy.environment, {

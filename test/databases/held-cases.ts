@@ -289,9 +289,14 @@ export function describeHeld(kind: ServerKind): void {
       assert.equal(await scene.inside(), "1|one 2|two");
     });
 
-    it("has no path, and says what to use instead", async () => {
+    it("has a path where Drydock speaks the server's protocol, or says what to use instead", async () => {
       await using scene = await HeldScene.make(server);
       await scene.plan();
+      if (kind === "postgres")
+        return assert.match(
+          await scene.with(({ plans }) => plans.path("p", "db")),
+          /^postgresql:\/\/owner@\/app\?host=[^&]*%2Fkeepers%2F[^&]*&port=5432$/,
+        );
       await assert.rejects(
         scene.with(({ plans }) => plans.path("p", "db")),
         { code: "NO_PATH", hint: /for a database `sql`/ },

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { assertRefused, Workplace } from "../end-to-end/workplace.ts";
-import { OWNER, type TestServer, whyNoServer } from "../support/database-servers.ts";
+import { OWNER, postgresProgram, type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { leftIn, startServer, until } from "./held-scene.ts";
 
 const MIGRATION = `
@@ -66,11 +66,14 @@ describe("databases on servers, by the command line", { skip: whyNoServer("postg
     drydock("plan", "show", "p");
     assert.match(drydock("plan", "diff", "p").stdout, /statement-1 .*1 row, UPDATE accounts SET balance/);
     assertRefused(drydock("plan", "sql", "p", "data", "-c", "COMMIT"), 1, /COMMIT can't be run in a plan/);
-    assertRefused(drydock("plan", "path", "p", "data"), 2, /has no path/, /plan sql/);
+    assert.match(
+      drydock("plan", "path", "p", "data").stdout,
+      /^postgresql:\/\/owner@\/app\?host=.*&port=5432\n$/,
+    );
     drydock("plan", "sql", "p", "data", "-c", "SELECT * FROM nowhere", "--json", "--debug");
     const inside = drydock("plan", "exec", "p", "--", "sh", "-c", `env; echo new > ${folder}/code.txt`);
     assert.equal(inside.status, 0, inside.stderr);
-    for (const name of ["DATABASE_URL=", "PGHOST=", "DRYDOCK_RESOURCE_DATA="])
+    for (const name of ["PGHOST=somewhere", "DRYDOCK_RESOURCE_DATA=", `DATABASE_URL=${env.DATABASE}`])
       assert.ok(!inside.stdout.includes(name), name);
     said.splice(said.indexOf(inside.stdout), 1);
     assert.equal(drydock("plan", "apply", "p", "-m", "both").status, 0);
@@ -79,6 +82,39 @@ describe("databases on servers, by the command line", { skip: whyNoServer("postg
     assertRefused(drydock("plan", "undo", "p"), 2, /data can't be taken back/);
     for (const form of FORMS) assert.ok(!said.join("\n").includes(form), "the password was shown");
     assert.deepEqual(places(workplace), []);
+    assert.deepEqual(leftIn(workplace.state), []);
+  });
+
+  it("[B1] psql inside a plan works in its transaction, also without a network, and sees nothing else of it", async () => {
+    using workplace = new Workplace();
+    const env = {
+      DATABASE: server.url(),
+      DRYDOCK_CONFIG: workplace.write("drydock.yaml", 'resources: { data: { location: "${DATABASE}" } }\n'),
+    };
+    const drydock = (...args: readonly string[]) => workplace.drydock(args, { env });
+    assert.equal(drydock("plan", "create", "-r", "data", "--name", "p").status, 0);
+    const psql = `${postgresProgram("psql")} -X -q -v ON_ERROR_STOP=1`;
+    const script = `${psql} -c "INSERT INTO accounts VALUES (3, 7)" && ${psql} -A -t "$DATABASE_URL" -c "SELECT sum(id) FROM accounts" &&
+      ls -A "$PGHOST/.." && ! rm "$PGHOST/.s.PGSQL.5432" 2>&1`;
+    for (const network of ["open", "none"]) {
+      const ended = drydock(
+        "plan",
+        "exec",
+        "p",
+        "--network",
+        network,
+        "--",
+        "sh",
+        "-c",
+        script.replace("3, 7", network === "open" ? "3, 7" : "4, 7"),
+      );
+      assert.equal(ended.status, 0, ended.stderr);
+      assert.match(ended.stdout, network === "open" ? /^6\npg\n/ : /^10\npg\n/);
+    }
+    assert.equal(await server.sql("SELECT count(*) FROM accounts"), "2");
+    assert.equal(drydock("plan", "apply", "p").status, 0);
+    assert.equal(await server.sql("SELECT count(*) FROM accounts"), "4");
+    await server.sql("DELETE FROM accounts WHERE id > 2");
     assert.deepEqual(leftIn(workplace.state), []);
   });
 

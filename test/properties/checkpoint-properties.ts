@@ -46,12 +46,17 @@ export async function tryCheckpoints(strategy: FolderStrategy, trial: Checkpoint
         };
         const ref = await strategy.create(ulid(), resource);
         try {
-          const saved = performAndSee(folders, await strategy.path(ref), work, seesOtherwise);
+          const saved = performAndSee(folders, String(await strategy.path(ref)), work, seesOtherwise);
           const changes = linesOf(await strategy.diff(ref));
           await strategy.checkpoint(ref, "c1");
-          performAndSee(folders, await strategy.path(ref), more, seesOtherwise);
+          performAndSee(folders, String(await strategy.path(ref)), more, seesOtherwise);
           await strategy.restoreCheckpoint(ref, "c1");
-          assertSame(await strategy.path(ref), saved, "the sandbox is as it was at the checkpoint", losses);
+          assertSame(
+            String(await strategy.path(ref)),
+            saved,
+            "the sandbox is as it was at the checkpoint",
+            losses,
+          );
           assert.deepEqual(linesOf(await strategy.diff(ref)), changes);
           await strategy.commit(ref);
           folders.assertOriginal(saved, "the original is as it has to be", losses);

@@ -315,7 +315,8 @@ function postgresFolder(): string | undefined {
     .find((folder) => existsSync(join(folder, "initdb")));
 }
 
-function postgresProgram(name: string): string {
+/** The path of a program of PostgreSQL. */
+export function postgresProgram(name: string): string {
   return join(postgresFolder() ?? "", name);
 }
 

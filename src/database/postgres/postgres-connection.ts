@@ -23,6 +23,7 @@ export class PostgresConnection {
   readonly #login: ServerLogin;
   #isClosing = false;
   #isLost = false;
+  #runs = 0;
   #stop: (() => Promise<void>) | undefined;
   onLost: (why: string) => void = () => undefined;
 
@@ -85,6 +86,7 @@ export class PostgresConnection {
    * user's; it is undefined for ours.
    */
   async run(sql: string, values: readonly unknown[] = [], which?: string): Promise<PostgresResult> {
+    this.#runs += 1;
     const ask = async () =>
       await this.#client.query({
         text: sql,
@@ -117,6 +119,30 @@ export class PostgresConnection {
     streamOf(this.#client).destroy(new Error("Connection terminated: it was cut"));
   }
 
+  /** How often a statement was run. A borrower learns by it that others used the connection meanwhile. */
+  get runs(): number {
+    return this.#runs;
+  }
+
+  /**
+   * Lends the connection, which must be idle, as a stream of bytes. The borrower leaves it idle, and gives it
+   * back with the bytes that are not for it: the beginning of a notice.
+   */
+  borrow(take: (bytes: Buffer) => void): BorrowedStream {
+    const stream = streamOf(this.#client);
+    const readers = stream.listeners("data") as ((bytes: Buffer) => void)[];
+    stream.removeAllListeners("data");
+    stream.on("data", take);
+    return {
+      stream,
+      giveBack: (rest) => {
+        stream.off("data", take);
+        for (const reader of readers) stream.on("data", reader);
+        if (rest.length > 0) for (const reader of readers) reader(rest);
+      },
+    };
+  }
+
   /** Sets the function that ends statements of the user's from outside. */
   set stop(stop: () => Promise<void>) {
     this.#stop = stop;
@@ -128,6 +154,12 @@ export class PostgresConnection {
     const hold = (isHeld: boolean) => holdStream(streamOf(this.#client), isHeld);
     return { location, patienceMs, listen, hold, stop: this.#stop, drop: () => this.drop() };
   }
+}
+
+/** The stream of a connection that is lent. */
+export interface BorrowedStream {
+  readonly stream: Socket;
+  giveBack(rest: Buffer): void;
 }
 
 interface RawConnection extends EventEmitter {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxCommitError } from "../../core/errors/errors.ts";
 import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
+import type { ClientDoor, ClientDoorParts, ClientUnit } from "../server/client-unit.ts";
 import { GuardedDatabase } from "../server/guarded-database.ts";
 import { assertRunnable } from "../server/refused-statements.ts";
 import type {
@@ -14,9 +15,11 @@ import type {
 import { nameText } from "../server/server-database.ts";
 import { endedByItself } from "../server/server-errors.ts";
 import type { ScriptStatement } from "../server/server-statements.ts";
+import { parseServerUrl } from "../server/server-url.ts";
 import { effectOf, isReading } from "../server/statement-effect.ts";
 import { PostgresConnection, type PostgresResult } from "./postgres-connection.ts";
 import { PostgresResolver } from "./postgres-resolver.ts";
+import type { RepeatableWork } from "./proxy/work.ts";
 
 const LOOK = "drydock_look";
 /** The settings that decide how a value is written as text. */
@@ -128,6 +131,29 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
     } finally {
       await other.close();
     }
+  }
+
+  async openDoor(parts: ClientDoorParts): Promise<ClientDoor> {
+    const { PostgresDoor } = await import("./proxy/postgres-door.ts");
+    const { connection, login, session } = this;
+    const { user, database } = parseServerUrl(login.location);
+    const stop = () => cancelSession(login, session);
+    return await PostgresDoor.open({
+      ...parts,
+      connection,
+      user,
+      database,
+      patienceMs: login.patienceMs,
+      stop,
+    });
+  }
+
+  async repeat({ again }: ClientUnit): Promise<string | undefined> {
+    if ("whyNot" in again) return again.whyNot;
+    const { repeatWork } = await import("./proxy/repeated-work.ts");
+    const differs = await repeatWork(this.connection, again.work as RepeatableWork);
+    if (differs !== undefined) await this.backToGuard();
+    return differs;
   }
 
   async rollback(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import type { DatabaseConnection } from "../common/database-connection.ts";
+import type { ClientDoor, ClientDoorParts, ClientUnit } from "./client-unit.ts";
 import type { StatementEffect } from "./statement-effect.ts";
 
 /**
@@ -43,6 +44,12 @@ export interface ServerDatabase extends DatabaseConnection {
    * which rows a transaction changed.
    */
   changedRows?(table: string, range: RowRange): Promise<ChangedRows>;
+  /**
+   * Lets clients of the server's own protocol into the transaction. Absent where Drydock does not speak it.
+   */
+  openDoor?(parts: ClientDoorParts): Promise<ClientDoor>;
+  /** Does again what a client did in another transaction; returns why the results differ. */
+  repeat?(unit: ClientUnit): Promise<string | undefined>;
   savepoint(number: number): Promise<void>;
   /** Keeps this savepoint and drops later ones. */
   rollbackTo(number: number): Promise<void>;

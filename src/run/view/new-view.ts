@@ -32,6 +32,8 @@ export interface NewView {
   readonly environment: { readonly [name: string]: string | undefined };
   readonly strict: boolean;
   readonly shown: readonly ShownSandbox[];
+  /** Folders with sockets of resources. */
+  readonly sockets?: readonly string[];
   /** The paths at which the command can write to resources of the plan. */
   readonly resources: readonly string[];
   readonly hidden: readonly string[];
@@ -53,6 +55,7 @@ export async function newView({
   environment,
   strict,
   shown,
+  sockets = [],
   resources,
   hidden: others,
   policy,
@@ -72,6 +75,7 @@ export async function newView({
     ...policy.readable.map(bindOf(false)),
     ...[...policy.persisted, ...policy.sockets].map(bindOf(true)),
     ...policy.caches.shared.map(cacheBind),
+    ...[...new Set(sockets)].map(socketBind),
   ];
   // A folder in which something is shown can't be missing: it is covered.
   const missing = denied.filter((path) => !binds.some(({ at }) => isStrictlyBelow(at, path)));
@@ -130,6 +134,10 @@ export function lostSentence(path: string): string {
 
 function bindOf(isWritable: boolean) {
   return ({ path: at }: PathLine): HostBind => ({ at, isFile: !isFolder(at), isWritable });
+}
+
+function socketBind(at: string): HostBind {
+  return { at, isFile: false, isWritable: false, keepsSockets: true };
 }
 
 function cacheBind({ path: at, stored: from, isFile }: SharedCache): HostBind {

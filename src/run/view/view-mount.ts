@@ -24,6 +24,8 @@ export interface HostBind {
   readonly isFile: boolean;
   /** Whether commands change it for good. */
   readonly isWritable: boolean;
+  /** Whether its sockets lead to their processes although it is read-only. */
+  readonly keepsSockets?: true;
 }
 
 /** A small file of the host, with its content as base64. */

@@ -158,11 +158,11 @@ function bindMount({ at, from, isFile, isWritable }: HostBind): ViewMount {
 
 /** What can only be read leads to no process outside: its sockets belong to the lines about sockets. */
 function withoutSockets(
-  { at, from, isFile, isWritable }: HostBind,
+  { at, from, isFile, isWritable, keepsSockets }: HostBind,
   covered: readonly string[],
   { table, privileged }: ViewRequest,
 ): readonly ViewMount[] {
-  if (isFile || isWritable || from !== undefined) return [];
+  if (isFile || isWritable || from !== undefined || keepsSockets) return [];
   const inside = covered.filter((path) => isStrictlyBelow(path, at));
   const kind = privileged ? "plain" : "user";
   return socketlessMounts(table, { folders: [at], covered: inside, missing: [], kind });

@@ -14,6 +14,7 @@ import { whileLocked } from "../../system/state/lock.ts";
  *   socket is `ID.sock`. It is not flushed: no holder outlives a restart.
  * - `RESOURCE.json`: the state of the transaction of a resource. The client writes it durably, before each
  *   step after which the server could have a transaction that no record names.
+ * - `pg/`: where clients of PostgreSQL come in; commands of the plan see this folder, and none of the rest.
  * - `RESOURCE.ended`: why the holder ended a transaction by itself.
  */
 interface HolderFile {
@@ -52,6 +53,7 @@ const POINTS = {
 const LARGEST = 1 << 20;
 const FOLDER = "keepers";
 const FILE = "keeper.json";
+const CLIENT_FOLDER = "pg";
 const MOST_TRIES = 5;
 
 /** The folder of a plan's holder. */
@@ -78,6 +80,13 @@ export class HolderFolder {
         if (!failedWith(thrown, "ENOENT") || tries === MOST_TRIES) throw thrown;
       }
     }
+  }
+
+  /** Makes the folder of sockets for clients of the server's own protocol. Called by the holder. */
+  makeClientFolder(): string {
+    using folder = Folder.open(this.path);
+    folder.ensureFolder(POINTS.make, CLIENT_FOLDER).close();
+    return `${this.path}/${CLIENT_FOLDER}`;
   }
 
   holder(): HolderFile | undefined {

@@ -104,7 +104,15 @@ export interface Connected {
   readonly whyNoPrepare?: string;
 }
 
+/** Where clients of the server's own protocol come in: a socket with the name that they look for. */
+export interface ClientPlace {
+  readonly folder: string;
+  readonly port: number;
+}
+
 export interface TransactionStatus {
+  /** Absent where Drydock does not speak the protocol of the server. */
+  readonly clients?: ClientPlace;
   readonly beganAt: string;
   /** The time when it ends if no client uses it before. */
   readonly idleEnd: string;

@@ -5,6 +5,7 @@ import {
   UnsupportedError,
   UsageError,
 } from "../../core/errors/errors.ts";
+import type { ProgramView } from "../../core/program-view.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type {
@@ -15,13 +16,14 @@ import type {
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
-import type { Inspectable, Tabular } from "../../core/strategy-abilities.ts";
+import type { Enterable, Inspectable, Reachable, Tabular } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import type { ChangedRows, RowRange } from "../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import { rowJson } from "../../database/common/row-json.ts";
 import type { Evidence, TransactionName } from "../../database/server/server-database.ts";
 import { parseServerUrl } from "../../database/server/server-url.ts";
+import { clientPlace, clientUrl, clientVariables } from "./client/client-place.ts";
 import { cannotBeTakenBack, RemoteTransaction } from "./client/remote-transaction.ts";
 import { quotedName, statementChanges, targetOf } from "./client/statement-changes.ts";
 import { transactionNotes } from "./client/transaction-notes.ts";
@@ -37,7 +39,9 @@ const NO_UNDO = "can't be undone once it has landed";
  * If the server can't prepare, the ref says so: then the transaction lands in one step, as the last of its
  * plan. A landed transaction can't be taken back.
  */
-export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy, Tabular, Inspectable {
+export class TransactionRollbackStrategy
+  implements TwoPhaseSandboxStrategy, Tabular, Inspectable, Reachable, Enterable
+{
   readonly name = "transaction_rollback";
   readonly capabilities = {
     commit: "two-phase",
@@ -212,6 +216,27 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy, Tab
   /** The time when the transaction ends, and what can't be done here. */
   async notes(ref: SandboxRef): Promise<readonly string[]> {
     return await transactionNotes(this.#remote(ref));
+  }
+
+  /** The URL by which clients of the server's own protocol work in the transaction. */
+  async path(ref: SandboxRef): Promise<string | undefined> {
+    const place = await clientPlace(this.#remote(ref));
+    return place === undefined ? undefined : clientUrl(place);
+  }
+
+  /** Programs see the folder of the socket. */
+  async enter(ref: SandboxRef): Promise<ProgramView | undefined> {
+    const place = await clientPlace(this.#remote(ref));
+    return place === undefined ? undefined : { kind: "place", path: place.folder, atOwnPath: true };
+  }
+
+  async leave(): Promise<void> {
+    // The holder keeps the socket.
+  }
+
+  async environment(ref: SandboxRef): Promise<{ readonly [name: string]: string }> {
+    const place = await clientPlace(this.#remote(ref));
+    return place === undefined ? {} : clientVariables(place);
   }
 
   #remote(ref: SandboxRef): RemoteTransaction {

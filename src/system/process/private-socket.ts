@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, constants, openSync } from "node:fs";
+import { chmodSync, closeSync, constants, openSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../calls/errno.ts";
@@ -35,10 +35,20 @@ export async function listenPrivately(
   name: string,
   answer: (line: string, gone: AbortSignal) => Promise<string>,
 ): Promise<{ close(): void }> {
+  return await listenIn(point, folder, name, lineServer(answer));
+}
+
+/** Lets a server listen at a name, in the place of a dead process that did. */
+export async function listenIn(
+  point: Failpoint,
+  folder: string,
+  name: string,
+  server: Server,
+): Promise<{ close(): void }> {
   const fd = openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY);
   const path = `/proc/self/fd/${fd}/${name}`;
-  const server = lineServer(answer);
   passFailpoint(point);
+  rmSync(path, { force: true });
   const before = process.umask(0o177);
   try {
     await listening(server, path);

@@ -4,6 +4,7 @@ import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
 import type { ChangedRows, RowRange } from "../../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../../core/values/query.ts";
 import { rowJson } from "../../../database/common/row-json.ts";
+import type { ClientUnit } from "../../../database/server/client-unit.ts";
 import type {
   Evidence,
   ServerDatabase,
@@ -15,6 +16,7 @@ import type { LoggedStatement, TransactionStatus } from "../holder-protocol.ts";
 /** One thing done in a transaction. */
 type Step =
   | { readonly did: "run"; readonly script: string; readonly statements: readonly LoggedStatement[] }
+  | { readonly did: "serve"; readonly unit: ClientUnit }
   | { readonly did: "checkpoint"; readonly checkpointId: string; readonly number: number };
 
 /** Everything done in a transaction that is still in effect, in order: what a replay needs. */
@@ -33,6 +35,7 @@ export class RecordedTransaction {
   /** The steps in effect before the last restore. */
   #before: TransactionSteps = [];
   #savepoints = 0;
+  #size = 0;
 
   private constructor(database: ServerDatabase, now: () => Date) {
     this.#database = database;
@@ -68,7 +71,14 @@ export class RecordedTransaction {
     const end =
       checkpointId === undefined ? this.#steps.length : this.#steps.findLastIndex(isOf(checkpointId));
     if (end < 0) throw noCheckpoint(checkpointId);
-    return this.#steps.slice(0, end).flatMap((step) => (step.did === "run" ? step.statements : []));
+    return this.#steps.slice(0, end).flatMap(statementsOf);
+  }
+
+  /** A client of the server's own protocol did something that stays. */
+  served(unit: ClientUnit): void {
+    this.#usedAt = this.#now();
+    this.#size += unit.size;
+    this.#steps.push({ did: "serve", unit: this.#size > MOST_BYTES ? withoutWork(unit) : unit });
   }
 
   async run(script: string, readOnly: boolean): Promise<readonly StatementResult[]> {
@@ -153,7 +163,11 @@ export class RecordedTransaction {
   async replay(steps: TransactionSteps): Promise<string | undefined> {
     for (const step of steps) {
       if (step.did === "checkpoint") await this.checkpoint(step.checkpointId);
-      else {
+      else if (step.did === "serve") {
+        const differs = await this.#database.repeat?.(step.unit);
+        if (differs !== undefined) return differs;
+        this.#steps.push(step);
+      } else {
         const differs = await this.#again(step.script, step.statements);
         if (differs !== undefined) return differs;
       }
@@ -179,6 +193,19 @@ function noCheckpoint(checkpointId: string | undefined): UsageError {
     hint: "One that lies after a checkpoint that was restored is gone.",
     code: "UNKNOWN_CHECKPOINT",
   });
+}
+
+function statementsOf(step: Step): readonly LoggedStatement[] {
+  if (step.did === "run") return step.statements;
+  return step.did === "serve" ? step.unit.statements : [];
+}
+
+/** A transaction keeps no more than this of what its clients did, to do it again. */
+const MOST_BYTES = 128 << 20;
+
+function withoutWork({ statements }: ClientUnit): ClientUnit {
+  const whyNot = `clients sent more than ${MOST_BYTES >> 20} MiB`;
+  return { statements, size: 0, again: { whyNot } };
 }
 
 function logged({ sql, effect, rows, columns, changes }: ServerStatement): LoggedStatement {

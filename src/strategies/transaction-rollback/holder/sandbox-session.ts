@@ -4,6 +4,7 @@ import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
 import type { ChangedRows, RowRange } from "../../../core/values/changed-rows.ts";
 import type { StatementResult } from "../../../core/values/query.ts";
 import { openServerDatabase, openTransactionResolver } from "../../../database/open-server.ts";
+import type { ClientDoor } from "../../../database/server/client-unit.ts";
 import type {
   Evidence,
   Outcome,
@@ -13,7 +14,9 @@ import type {
   TransactionResolver,
 } from "../../../database/server/server-database.ts";
 import { SERVER_DOWN } from "../../../database/server/server-errors.ts";
+import type { Turns } from "../../../database/server/turns.ts";
 import {
+  type ClientPlace,
   type Connected,
   type HolderOperations,
   type LoggedStatement,
@@ -33,6 +36,9 @@ export interface SandboxSessionParts {
   readonly secret: string | undefined;
   readonly now: () => Date;
   readonly limits: TransactionPolicy;
+  readonly turns: Turns;
+  /** Where clients of the server's own protocol come in. */
+  readonly door: ClientPlace;
   /** Called when the transaction ended although no client asked for that. */
   readonly noteEnded: (why: string) => void;
 }
@@ -47,6 +53,7 @@ export class SandboxSession {
   /** The steps of a transaction that is prepared now. */
   #done: TransactionSteps | undefined;
   #whyGone: string | undefined;
+  #door: ClientDoor | undefined;
 
   constructor(parts: SandboxSessionParts) {
     this.#parts = parts;
@@ -57,7 +64,8 @@ export class SandboxSession {
   }
 
   status(): TransactionStatus {
-    return this.#held().status(this.#parts.limits);
+    const status = this.#held().status(this.#parts.limits);
+    return this.#door === undefined ? status : { ...status, clients: this.#parts.door };
   }
 
   /** Begins to connect; the request for `connect` that follows gets the failure, if any. */
@@ -76,6 +84,7 @@ export class SandboxSession {
   }
 
   async begin(name: TransactionName): Promise<void> {
+    await this.#door?.dismiss("the work of the plan was rolled back");
     if (this.#transaction !== undefined) await this.#open().rollback();
     this.#transaction = undefined;
     this.#done = undefined;
@@ -141,6 +150,7 @@ export class SandboxSession {
   /** If this fails, the server has rolled back: then the steps run again, so that nothing is lost. */
   async prepare(marker: string | undefined): Promise<Evidence> {
     const transaction = this.#held();
+    await this.#door?.dismiss("the plan is being applied");
     try {
       const evidence = await transaction.prepare(marker);
       this.#done = transaction.steps;
@@ -155,6 +165,7 @@ export class SandboxSession {
 
   async commit(): Promise<void> {
     const transaction = this.#held();
+    await this.#door?.dismiss("the plan is being applied");
     try {
       await transaction.commit();
     } catch (thrown) {
@@ -169,6 +180,7 @@ export class SandboxSession {
     this.#database = undefined;
     this.#transaction = undefined;
     this.#done = undefined;
+    await this.#closeDoor();
     await database?.close();
   }
 
@@ -229,6 +241,7 @@ export class SandboxSession {
       if (this.#transaction !== undefined) this.#gone(`the server ended its connection: ${why}`);
       this.#database = undefined;
       this.#transaction = undefined;
+      void this.#closeDoor();
     };
     return database;
   }
@@ -237,6 +250,29 @@ export class SandboxSession {
     this.#name = name;
     this.#transaction = await RecordedTransaction.begin(this.#open(), name, this.#parts.now);
     this.#whyGone = undefined;
+    await this.#openDoor();
+  }
+
+  async #openDoor(): Promise<void> {
+    const { turns, door } = this.#parts;
+    this.#door ??= await this.#open().openDoor?.({
+      ...door,
+      turns,
+      whyClosed: () => this.#whyClosed(),
+      did: (unit) => this.#transaction?.served(unit),
+    });
+  }
+
+  async #closeDoor(): Promise<void> {
+    const door = this.#door;
+    this.#door = undefined;
+    await door?.close(this.#whyClosed() ?? "the plan has ended");
+  }
+
+  /** Why no client may work in the transaction now. */
+  #whyClosed(): string | undefined {
+    if (this.#transaction !== undefined && this.#database?.isInTransaction === true) return undefined;
+    return this.#whyGone ?? "the transaction of the plan has ended";
   }
 
   /** Runs the steps again after a failure that ended the whole transaction. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { InterruptedError } from "../../../core/errors/errors.ts";
+import { BusyError, InterruptedError } from "../../../core/errors/errors.ts";
+import { Turns } from "../../../database/server/turns.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { listenPrivately } from "../../../system/process/private-socket.ts";
 import { currentOwner } from "../../../system/process/process-identity.ts";
@@ -26,15 +27,19 @@ type Given = { readonly [operation in HolderOperation]: HolderOperations[operati
 
 interface QueuedSession {
   readonly session: SandboxSession;
-  /** The end of the last request. */
-  last: Promise<unknown>;
-  /** How many requests are not answered yet. */
-  waiting: number;
+  /** Requests and clients of the server's own protocol use the connection one after the other. */
+  readonly turns: Turns;
 }
 
 /** Operations that are useless when the client that asked has died. */
 const ENDING_WITH_ASKER: readonly HolderOperation[] = ["run", "table", "rows"];
 const TELL_AGAIN_MS = 100;
+const OF_MEMORY: readonly HolderOperation[] = ["log", "status", "holds"];
+const REQUEST = "drydock: ";
+/** How long a request waits for the transaction of a client. */
+const CLIENT_MS = 10_000;
+/** The port that clients of PostgreSQL take if they are told none. */
+const FIRST_PORT = 5432;
 
 /** The process that holds the transactions of a plan. */
 export class TransactionHolder {
@@ -83,20 +88,17 @@ export class TransactionHolder {
   }
 
   async #inTurn(request: HolderRequest, gone: AbortSignal): Promise<unknown> {
-    const sandbox = this.#sandboxOf(request);
-    sandbox.waiting += 1;
-    const operate = async () =>
-      await this.#operate(sandbox.session, request.operation, request.given as never);
-    const isForAsker = ENDING_WITH_ASKER.includes(request.operation);
-    const turn = sandbox.last.then(() =>
-      isForAsker ? whileWanted(sandbox.session, gone, operate) : operate(),
-    );
-    // A failed request does not keep the next from its turn.
-    sandbox.last = turn.catch(() => undefined);
+    const { session, turns } = this.#sandboxOf(request);
+    const operate = async () => await this.#operate(session, request.operation, request.given as never);
+    // What only the holder remembers can be told while a client works.
+    if (OF_MEMORY.includes(request.operation) && turns.holder?.startsWith(REQUEST) === false)
+      return (await operate()) ?? null;
+    const release = await takeTurn(turns, request.operation);
     try {
-      return (await turn) ?? null;
+      const isForAsker = ENDING_WITH_ASKER.includes(request.operation);
+      return (await (isForAsker ? whileWanted(session, gone, operate) : operate())) ?? null;
     } finally {
-      sandbox.waiting -= 1;
+      release();
     }
   }
 
@@ -110,7 +112,11 @@ export class TransactionHolder {
   #sandboxOf({ planId, resourceId }: Pick<HolderRequest, "planId" | "resourceId">): QueuedSession {
     const known = this.#sandboxes.get(resourceId);
     if (known !== undefined) return known;
+    const turns = new Turns();
+    const port = FIRST_PORT + this.#sandboxes.size;
     const session = new SandboxSession({
+      turns,
+      door: { folder: this.#folder.makeClientFolder(), port },
       planId,
       resourceId,
       secret: this.#start.secrets[resourceId],
@@ -118,7 +124,7 @@ export class TransactionHolder {
       limits: this.#start.limits,
       noteEnded: (why) => this.#folder.noteEnded(resourceId, why),
     });
-    const queued: QueuedSession = { session, last: Promise.resolve(), waiting: 0 };
+    const queued: QueuedSession = { session, turns };
     this.#sandboxes.set(resourceId, queued);
     return queued;
   }
@@ -161,10 +167,31 @@ export class TransactionHolder {
 
   async #lookAround(): Promise<void> {
     if (this.#folder.holder()?.holderId !== this.#start.holderId) return this.#end();
-    for (const { session, waiting } of this.#sandboxes.values()) if (waiting === 0) await session.expire();
+    for (const { session, turns } of this.#sandboxes.values()) if (!turns.isTaken) await session.expire();
     const isHolding = [...this.#sandboxes.values()].some(({ session }) => session.isHolding);
     if (!isHolding && Date.now() - this.#busySince > IDLE_END_MS) this.#end();
   }
+}
+
+/** Waits for requests before this one, and within bounds for a client's transaction. */
+async function takeTurn(turns: Turns, operation: HolderOperation): Promise<() => void> {
+  const limit = new AbortController();
+  let busy: string | undefined;
+  const timer = setInterval(() => {
+    if (turns.holder?.startsWith(REQUEST) !== false) return;
+    busy = turns.holder;
+    limit.abort();
+  }, CLIENT_MS);
+  try {
+    const release = await turns.take(`${REQUEST}${operation}`, limit.signal);
+    if (release !== undefined) return release;
+  } finally {
+    clearInterval(timer);
+  }
+  throw new BusyError(`A client of the database is at work in this plan: ${busy}.`, {
+    holder: busy ?? "a client",
+    hint: "Try again when its transaction has ended, or end the client.",
+  });
 }
 
 /**

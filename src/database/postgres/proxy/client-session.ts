@@ -1,0 +1,404 @@
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ClientStatement, clientStatements } from "./client-statement.ts";
+import { ClientFailure, ClientUnits, type PlanParts, responseOf } from "./client-units.ts";
+import { ExtendedQueries, type QueryingClient } from "./extended-queries.ts";
+import { type ClientMessage, Inbox } from "./inbox.ts";
+import type { AnswerTaker, Awaited } from "./server-session.ts";
+import {
+  type ClientError,
+  ContentReader,
+  commandComplete,
+  EMPTY_QUERY,
+  errorResponse,
+  message,
+  ProtocolViolation,
+  readyForQuery,
+  SYNC,
+  type TransactionState,
+} from "./wire.ts";
+import { Executed, type RunnableStatement } from "./work.ts";
+
+const TELL_AGAIN_MS = 100;
+/** The server refuses this, and the transaction has failed then. */
+const FAIL = "ROLLBACK TO SAVEPOINT drydock_refused";
+
+export interface ClientParts extends PlanParts {
+  /** Makes the server end the running statement. */
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * The session of one client. It reads the client's messages one after the other, and the next request only
+ * when the last one is answered; so the state of the transaction is always known. Requests go to the server
+ * as they are, but for those that are about transactions.
+ */
+export class ClientSession implements AnswerTaker, QueryingClient {
+  readonly inbox: Inbox;
+  readonly units: ClientUnits;
+  readonly parts: ClientParts;
+  readonly #socket: Socket;
+  readonly #prefix: string;
+  readonly #extended: ExtendedQueries;
+  /** Ends the wait for a turn. */
+  #waiting = new AbortController();
+  #stopping: Promise<void> | undefined;
+  #isBusy = false;
+  /** The client's transaction, as the client sees it: none, or one, which may have failed. */
+  #isInTransaction = false;
+  hasFailed = false;
+  #usesAdvisoryLocks = false;
+
+  constructor(
+    socket: Socket,
+    first: Buffer,
+    { prefix, ...parts }: ClientParts & { readonly prefix: string },
+    name: string,
+  ) {
+    this.#socket = socket;
+    this.#prefix = prefix;
+    this.parts = parts;
+    this.inbox = new Inbox(socket, first);
+    this.units = new ClientUnits(parts, name);
+    this.#extended = new ExtendedQueries(this, prefix);
+    this.inbox.ended.addEventListener("abort", () => void this.#gone());
+  }
+
+  /** Serves the client until it is gone. */
+  async serve(): Promise<void> {
+    try {
+      for (;;) {
+        const next = await this.inbox.next();
+        if (next === undefined || next.type === "X") break;
+        await this.#take(next);
+      }
+    } catch (thrown) {
+      this.endWith({ state: "08P01", message: messageOf(thrown) });
+    } finally {
+      await this.#leave();
+      this.#socket.end();
+    }
+  }
+
+  answer(bytes: Buffer): boolean {
+    return this.#socket.destroyed || !this.#socket.writable || this.#socket.write(bytes);
+  }
+
+  async drained(): Promise<void> {
+    if (this.#socket.destroyed || !this.#socket.writableNeedDrain) return;
+    await new Promise<void>((done) => {
+      this.#socket.once("drain", done);
+      this.#socket.once("close", done);
+    });
+  }
+
+  /** Ends the session from our side. */
+  endWith(error: ClientError): void {
+    this.answer(errorResponse(error, "FATAL"));
+    this.#socket.end();
+    this.#socket.destroySoon();
+  }
+
+  /** Ends the running statement, or the wait for a turn. */
+  async cancel(): Promise<void> {
+    this.#waiting.abort();
+    const before = this.#stopping ?? Promise.resolve();
+    this.#stopping = before.then(() => (this.#isBusy ? this.parts.stop() : undefined));
+    await this.#stopping;
+  }
+
+  async #take({ type, bytes }: ClientMessage): Promise<void> {
+    if (type === "Q") return await this.#simple(new ContentReader(bytes).text());
+    if (type === "S") return await this.#sync();
+    if (type === "d" || type === "c" || type === "f") return await this.copy({ type, bytes });
+    if (type === "F") return await this.#functionCall(bytes);
+    if (!"PBDECH".includes(type))
+      throw new ProtocolViolation(`a message of type '${type}' is not known here`);
+    if (!this.hasFailed) await this.attempt(() => this.#extended.take({ type, bytes }));
+  }
+
+  /** Does something for the client; a failure is one of its request. */
+  async attempt(action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (thrown) {
+      if (thrown instanceof ClientFailure) await this.fail(errorResponse(thrown.error));
+      else {
+        const response = responseOf(thrown);
+        if (response === undefined) throw thrown;
+        await this.fail(response);
+      }
+    }
+  }
+
+  /** The request has failed, and with it the client's transaction. */
+  async fail(response: Buffer): Promise<void> {
+    const { session } = this.parts;
+    if (this.units.isOpen) await session.answered({ flush: true });
+    // An earlier message of the same request failed: the rest is not done.
+    if (this.hasFailed) return;
+    this.hasFailed = true;
+    this.answer(response);
+    if (!this.units.isOpen || !this.#isInTransaction || session.state === "E") return;
+    await session.control(FAIL).catch(ignoreRefusal);
+  }
+
+  async enter(mayRead: boolean): Promise<void> {
+    if (this.units.isOpen) return;
+    this.#waiting = new AbortController();
+    const { session } = this.parts;
+    await this.units.open(this, mayRead, AbortSignal.any([this.#waiting.signal, this.inbox.ended]));
+    session.onError = () => {
+      this.hasFailed = true;
+    };
+    this.#extended.begin();
+  }
+
+  async #simple(text: string): Promise<void> {
+    const statements = clientStatements(text, this.#prefix);
+    this.hasFailed = false;
+    await this.attempt(async () => {
+      const [first] = statements;
+      await this.enter(first === undefined || first.does !== "run" || first.reads);
+      if (first === undefined) this.answer(EMPTY_QUERY);
+      else if (statements.every(isPlain)) await this.#run(text, statements);
+      else for (const each of statements) if (!this.hasFailed) await this.#one(each);
+    });
+    await this.#ready();
+  }
+
+  async #one(statement: ClientStatement): Promise<void> {
+    if (statement.does !== "run") return await this.perform(statement);
+    this.assertMay(statement);
+    await this.#run(statement.sql, [statement]);
+  }
+
+  async #run(text: string, statements: readonly RunnableStatement[]): Promise<void> {
+    const { work } = this.units;
+    const all = [...statements];
+    const next = () => {
+      const statement = all.shift();
+      return statement === undefined ? undefined : work.add(new Executed(statement));
+    };
+    let current = next();
+    const awaited: Awaited = {
+      ends: "Z",
+      digest: () => current?.digest,
+      on: (type, bytes) => {
+        current?.take(type, bytes);
+        if (type === "C" || type === "I") current = next();
+      },
+    };
+    this.note(text);
+    await this.parts.session.send(message("Q", text), awaited);
+    await this.#answered(async () => {
+      // Only the client can go on now.
+      while (this.parts.session.isCopying) {
+        const next = await this.inbox.next();
+        if (next === undefined) break;
+        await this.copy(next);
+        if (next.type === "c" || next.type === "f") break;
+      }
+      return true;
+    });
+    // The statement that did not run was not the last one.
+    if (current !== undefined && current.outcome === "") work.executed.pop();
+  }
+
+  /** Passes data of COPY on. The server ignores what comes too late. */
+  async copy({ type, bytes }: ClientMessage): Promise<void> {
+    if (!this.units.isOpen || !"dcf".includes(type)) return;
+    this.units.work.addCopied(bytes);
+    await this.parts.session.send(bytes);
+  }
+
+  /**
+   * Waits for the answers of the server. If it wants data meanwhile, `copy` brings it, and says whether to go
+   * on waiting.
+   */
+  async #answered(copy: () => Promise<boolean>): Promise<void> {
+    const { session } = this.parts;
+    this.#isBusy = true;
+    try {
+      while (!session.isIdle) {
+        const copying = new Promise<void>((done) => {
+          session.onCopying = done;
+        });
+        if (session.isCopying && !(await copy())) return;
+        if (this.inbox.ended.aborted && session.isCopying)
+          await session.send(message("f", "the client is gone"));
+        await Promise.race([session.answered(), copying]);
+      }
+    } finally {
+      this.#isBusy = false;
+      // Nothing else may be sent before that, because the server would end it instead.
+      await this.#stopping?.catch(() => undefined);
+      this.#stopping = undefined;
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const { session } = this.parts;
+    if (!this.units.isOpen) return await this.#ready();
+    const awaited: Awaited = { ends: "Z" };
+    await session.send(SYNC, awaited);
+    let ignored = false;
+    await this.#answered(async () => {
+      // The server ignores a Sync before the data of COPY has ended; the client sends another one.
+      ignored = true;
+      session.giveUp(awaited);
+      return false;
+    });
+    if (!ignored) await this.#ready();
+  }
+
+  async #functionCall(bytes: Buffer): Promise<void> {
+    this.hasFailed = false;
+    await this.attempt(async () => {
+      await this.enter(false);
+      const { work } = this.units;
+      const executed = work.add(new Executed(FUNCTION_CALL));
+      work.whyNotAgain = "a client called a function by its number";
+      await this.parts.session.send(bytes, { ends: "Z", on: (type, answer) => executed.take(type, answer) });
+      await this.#answered(async () => true);
+    });
+    await this.#ready();
+  }
+
+  /** Does what a statement about transactions means here, and answers it. */
+  async perform(statement: Exclude<ClientStatement, RunnableStatement>): Promise<void> {
+    const { session } = this.parts;
+    const hasFailed = session.state === "E";
+    if (statement.does === "refused") throw new ClientFailure(statement.error);
+    if ("chains" in statement) return await this.#end(statement.does === "rollback" || hasFailed, statement);
+    if (hasFailed) throw new ClientFailure(ABORTED);
+    if (statement.does === "begin") {
+      if (statement.readOnly && !this.#isInTransaction) await session.control("SET TRANSACTION READ ONLY");
+      this.#isInTransaction = true;
+    }
+    if (statement.does === "forget") {
+      if (statement.statements) await this.#extended.forgetAll();
+      if (statement.settings) this.units.forgetSettings();
+    }
+    this.answer(commandComplete(statement.tag));
+  }
+
+  async #end(isRollback: boolean, { chains }: { readonly chains: boolean }): Promise<void> {
+    if (isRollback) await this.units.undo();
+    else
+      try {
+        await this.units.check();
+        await this.units.keep();
+      } catch (thrown) {
+        const response = responseOf(thrown);
+        if (response === undefined) throw thrown;
+        await this.units.undo();
+        this.#isInTransaction = false;
+        return await this.fail(response);
+      }
+    await this.units.goOn();
+    this.#isInTransaction = this.#isInTransaction && chains;
+    this.answer(commandComplete(isRollback ? "ROLLBACK" : "COMMIT"));
+  }
+
+  /** The request is answered: what it did outside of a transaction of the client's stays, or goes. */
+  async #ready(): Promise<void> {
+    const { session } = this.parts;
+    const { units } = this;
+    const hasFailed = this.hasFailed;
+    this.hasFailed = false;
+    if (!units.isOpen) {
+      this.answer(readyForQuery("I"));
+      return;
+    }
+    if (session.state === "I") throw new Error("the server ended the transaction of the plan by itself");
+    if (this.#isInTransaction) {
+      this.answer(readyForQuery(session.state as TransactionState));
+      return;
+    }
+    let isKept = !hasFailed && session.state === "T";
+    try {
+      if (isKept) await units.check();
+    } catch (thrown) {
+      const response = responseOf(thrown);
+      if (response === undefined) throw thrown;
+      this.answer(response);
+      isKept = false;
+    }
+    if (!isKept) await units.undo();
+    this.answer(readyForQuery("I"));
+    if (isKept) await units.keep();
+    units.close();
+  }
+
+  /** Refuses what only a transaction of the client's own can have. */
+  assertMay({ words }: RunnableStatement): void {
+    const [first = ""] = words;
+    if (!this.#isInTransaction && /^(?:SAVEPOINT|RELEASE|ROLLBACK)$/.test(first))
+      throw new ClientFailure({
+        state: "25P01",
+        message: `${first === "ROLLBACK" ? "ROLLBACK TO SAVEPOINT" : first} can only be used in transaction blocks`,
+      });
+  }
+
+  /** Remembers what has to be taken back when the client is gone. */
+  note(text: string): void {
+    if (/advisory/i.test(text)) this.#usesAdvisoryLocks = true;
+  }
+
+  /** The client is gone: what runs for it ends. */
+  async #gone(): Promise<void> {
+    while (this.#isBusy) {
+      await this.cancel().catch(() => undefined);
+      await sleep(TELL_AGAIN_MS);
+    }
+  }
+
+  async #leave(): Promise<void> {
+    const { session } = this.parts;
+    const { units } = this;
+    try {
+      if (units.isOpen) {
+        if (session.isCopying) await session.send(message("f", "the client is gone"));
+        await session.send(SYNC, { ends: "Z", hidden: true });
+        await session.answered();
+        await units.undo();
+      } else if (this.#usesAdvisoryLocks || this.#extended.hasNames)
+        await units.open(undefined, false, new AbortController().signal);
+      if (!units.isOpen) return;
+      await this.#extended.forgetAll();
+      if (this.#usesAdvisoryLocks) await session.control("SELECT pg_catalog.pg_advisory_unlock_all()");
+    } catch (thrown) {
+      // The transaction is gone: so is all that the client could leave in it.
+      if (!(thrown instanceof ClientFailure) && this.parts.whyClosed() === undefined) throw thrown;
+    } finally {
+      if (units.isOpen) units.close();
+    }
+  }
+}
+
+function isPlain(
+  statement: ClientStatement,
+  _at: number,
+  all: readonly ClientStatement[],
+): statement is RunnableStatement {
+  return statement.does === "run" && !(statement.alone && (all.length > 1 || statement.words[0] !== "COPY"));
+}
+
+const FUNCTION_CALL: RunnableStatement = {
+  ...{ does: "run", sql: "-- a function, called by its number", words: ["CALL"] },
+  ...{ reads: false, sets: [], alone: true },
+};
+
+const ABORTED: ClientError = {
+  state: "25P02",
+  message: "current transaction is aborted, commands ignored until end of transaction block",
+};
+
+function ignoreRefusal(thrown: unknown): void {
+  if (responseOf(thrown) === undefined) throw thrown;
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

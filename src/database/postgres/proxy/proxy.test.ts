@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { clientStatements } from "./client-statement.ts";
+import { readStartup, settingsOf } from "./startup.ts";
+import {
+  commandComplete,
+  errorFields,
+  errorResponse,
+  MessageReader,
+  message,
+  readyForQuery,
+} from "./wire.ts";
+
+describe("messages of PostgreSQL's protocol", () => {
+  const all = Buffer.concat([
+    commandComplete("SELECT 1"),
+    message("D", "a row of some length"),
+    readyForQuery("T"),
+  ]);
+
+  it("are found in a stream however it is cut, and those that are passed on come in pieces", () => {
+    for (let size = 1; size <= all.length; size += 1) {
+      const reader = new MessageReader("D");
+      const whole: string[] = [];
+      const row: Buffer[] = [];
+      let rows = 0;
+      const sink = {
+        message: (type: string, bytes: Buffer) => whole.push(`${type}${bytes.length}`),
+        piece: (_type: string, bytes: Buffer, isLast: boolean) => {
+          row.push(bytes);
+          if (isLast) rows += 1;
+        },
+      };
+      for (let at = 0; at < all.length; at += size) reader.push(all.subarray(at, at + size), sink);
+      assert.deepEqual([whole, rows, reader.rest.length], [["C14", "Z6"], 1, 0], `pieces of ${size}`);
+      assert.deepEqual(Buffer.concat(row), message("D", "a row of some length"));
+    }
+  });
+
+  it("of impossible or excessive length are refused", () => {
+    const sink = { message: () => undefined, piece: () => undefined };
+    for (const length of [0, 3, 0x7fffffff]) {
+      const head = Buffer.from([81, 0, 0, 0, 0]);
+      head.writeUInt32BE(length, 1);
+      assert.throws(() => new MessageReader("").push(head, sink), /a message/);
+    }
+  });
+
+  it("tell an error with its state and hint", () => {
+    const fields = errorFields(errorResponse({ state: "0A000", message: "no", hint: "leave it" }));
+    assert.deepEqual(
+      [fields["C"], fields["M"], fields["H"], fields["S"]],
+      ["0A000", "no", "leave it", "ERROR"],
+    );
+  });
+});
+
+describe("the first words of a client", () => {
+  function packet(code: number, ...words: readonly string[]): Buffer {
+    const content = Buffer.from(words.map((word) => `${word}\0`).join(""));
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(content.length + 8, 0);
+    head.writeUInt32BE(code, 4);
+    return Buffer.concat([head, content]);
+  }
+
+  it("ask for encryption, a cancel or a session", () => {
+    assert.deepEqual(readStartup(packet(80877103))?.startup, { asks: "encryption" });
+    assert.equal(readStartup(packet(80877103).subarray(0, 7)), undefined);
+    const { startup } = readStartup(packet(196608, "user", "u", "database", "d", "")) ?? {};
+    assert.deepEqual(startup, {
+      asks: "session",
+      parameters: new Map([
+        ["user", "u"],
+        ["database", "d"],
+      ]),
+    });
+    assert.throws(() => readStartup(packet(131072)), /version 2/);
+    assert.throws(() => readStartup(Buffer.from("GET / HTTP/1.1\r\n")), /no PostgreSQL client/);
+  });
+
+  it("may make settings", () => {
+    const options = "-c search_path=a\\ b -cstatement_timeout=5 --lock-timeout=7";
+    const settings = settingsOf(
+      new Map([
+        ["user", "u"],
+        ["application_name", "x"],
+        ["DateStyle", "ISO"],
+        ["options", options],
+      ]),
+    );
+    assert.deepEqual(
+      [...settings],
+      [
+        ["DateStyle", "ISO"],
+        ["search_path", "a b"],
+        ["statement_timeout", "5"],
+        ["lock_timeout", "7"],
+      ],
+    );
+  });
+});
+
+describe("the statements of a client", () => {
+  const does = (sql: string) => clientStatements(sql, "p_").map((each) => each.does);
+
+  it("about transactions are those of the client", () => {
+    assert.deepEqual(does("BEGIN; START TRANSACTION READ ONLY; COMMIT; END; ROLLBACK; ABORT AND CHAIN"), [
+      ...["begin", "begin", "commit", "commit", "rollback", "rollback"],
+    ]);
+    assert.deepEqual(does("SAVEPOINT a; RELEASE a; ROLLBACK TO a; ROLLBACK WORK TO SAVEPOINT a"), [
+      ...["run", "run", "run", "run"],
+    ]);
+    assert.deepEqual(
+      does("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; UNLISTEN *; DISCARD ALL; RESET ALL"),
+      [...["nothing", "nothing", "forget", "forget"]],
+    );
+  });
+
+  it("that leave a trace outside of the transaction are refused", () => {
+    const refused = [
+      ...["VACUUM t", "create database x", "CREATE UNIQUE INDEX CONCURRENTLY i ON t (a)", "NOTIFY x"],
+      ...["COPY t TO '/tmp/x'", "COPY t FROM PROGRAM 'x'", "SAVEPOINT drydock_guard", "COMMIT PREPARED 'x'"],
+      ...["REINDEX TABLE CONCURRENTLY t", "CREATE TEMPORARY TABLE t (a int)", "SET TRANSACTION SNAPSHOT 'x'"],
+    ];
+    for (const sql of refused) assert.deepEqual(does(sql), ["refused"], sql);
+    for (const sql of [
+      "COPY t TO STDOUT",
+      "COPY t FROM STDIN",
+      "ALTER DATABASE x SET y = 1",
+      "SELECT 'VACUUM'",
+    ])
+      assert.deepEqual(does(sql), ["run"], sql);
+  });
+
+  it("that prepare others have names of their client's own", () => {
+    const sqls = clientStatements(
+      'PREPARE A AS SELECT 1; /* x */ EXECUTE "A b"(1); DEALLOCATE PREPARE a',
+      "p_",
+    );
+    assert.deepEqual(
+      sqls.map(({ sql }) => sql),
+      ['PREPARE "p_a" AS SELECT 1', '/* x */ EXECUTE "p_A b"(1)', 'DEALLOCATE PREPARE "p_a"'],
+    );
+  });
+
+  it("tell which settings they make, and for how long", () => {
+    const made = (sql: string) =>
+      clientStatements(sql, "").flatMap((each) => (each.does === "run" ? each.sets : []));
+    assert.deepEqual(made("SET TIME ZONE 'UTC'; SET LOCAL app.who = 'x'; RESET work_mem"), [
+      { name: "timezone", isLocal: false },
+      { name: "app.who", isLocal: true },
+      { name: "work_mem", isLocal: false },
+    ]);
+    assert.deepEqual(
+      made("SELECT pg_catalog.set_config('search_path', '', false), set_config('a.b', $1, true)"),
+      [
+        { name: "search_path", isLocal: false },
+        { name: "a.b", isLocal: true },
+      ],
+    );
+  });
+});

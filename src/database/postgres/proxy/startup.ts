@@ -1,0 +1,56 @@
+import { ContentReader, ProtocolViolation } from "./wire.ts";
+
+/** The first words of a client: what it asks for before it is a session. */
+export type Startup =
+  | { readonly asks: "encryption" }
+  | { readonly asks: "cancel"; readonly processId: number; readonly key: number }
+  | { readonly asks: "session"; readonly parameters: ReadonlyMap<string, string> };
+
+const SSL = 80877103;
+const GSS = 80877104;
+const CANCEL = 80877102;
+const VERSION_3 = 3;
+const LONGEST = 10_000;
+
+/** Reads the first packet; undefined if it is not complete. */
+export function readStartup(
+  bytes: Buffer,
+): { readonly startup: Startup; readonly length: number } | undefined {
+  if (bytes.length < 8) return undefined;
+  const length = bytes.readUInt32BE(0);
+  if (length < 8 || length > LONGEST) throw new ProtocolViolation("this is no PostgreSQL client");
+  if (bytes.length < length) return undefined;
+  return { startup: startupFrom(bytes.subarray(0, length)), length };
+}
+
+function startupFrom(bytes: Buffer): Startup {
+  const code = bytes.readUInt32BE(4);
+  if (code === SSL || code === GSS) return { asks: "encryption" };
+  if (code === CANCEL && bytes.length >= 16)
+    return { asks: "cancel", processId: bytes.readUInt32BE(8), key: bytes.readUInt32BE(12) };
+  if (code >> 16 !== VERSION_3)
+    throw new ProtocolViolation(`version ${code >> 16} of the protocol is not known here`);
+  const reader = new ContentReader(bytes, 8);
+  const parameters = new Map<string, string>();
+  for (let name = reader.text(); name !== ""; name = reader.text()) parameters.set(name, reader.text());
+  return { asks: "session", parameters };
+}
+
+/** Parameters of a startup that are no settings of the session. */
+const NO_SETTINGS = ["user", "database", "options", "replication", "application_name"];
+
+/** The settings that a client asks for when it connects, those of its `options` included. */
+export function settingsOf(parameters: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const settings = new Map<string, string>();
+  for (const [name, value] of parameters)
+    if (!NO_SETTINGS.includes(name) && !name.startsWith("_pq_.")) settings.set(name, value);
+  const words = parameters.get("options")?.match(/(?:\\.|[^\s\\])+/g) ?? [];
+  const options = words.map((word) => word.replace(/\\(.)/g, "$1")).join("\0");
+  // `-c NAME=VALUE`, `-cNAME=VALUE` or `--NAME=VALUE`
+  for (const option of options.split(/\0(?=-)/).filter(Boolean)) {
+    const [, name, value = ""] = /^(?:-c\0?|--)([^=]+)=(.*)$/s.exec(option) ?? [];
+    if (name === undefined) throw new ProtocolViolation(`the option '${option}' is not known here`);
+    settings.set(name.replaceAll("-", "_"), value);
+  }
+  return settings;
+}

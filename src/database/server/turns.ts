@@ -1,0 +1,48 @@
+/**
+ * Turns at one connection: one user of it after the other, in the order in which they asked.
+ */
+export class Turns {
+  #holder: string | undefined;
+  readonly #waiting: (() => void)[] = [];
+
+  /** The user whose turn it is, for people. */
+  get holder(): string | undefined {
+    return this.#holder;
+  }
+
+  /** Whether a user has the turn or waits for it. */
+  get isTaken(): boolean {
+    return this.#holder !== undefined;
+  }
+
+  /** Waits for a turn; the result ends it. Undefined if the signal ended the wait. */
+  async take(holder: string, signal?: AbortSignal): Promise<(() => void) | undefined> {
+    if (signal?.aborted === true) return undefined;
+    if (this.#holder !== undefined && !(await this.#itsTurn(signal))) return undefined;
+    this.#holder = holder;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#holder = undefined;
+      this.#waiting.shift()?.();
+    };
+  }
+
+  #itsTurn(signal: AbortSignal | undefined): Promise<boolean> {
+    return new Promise((resolve) => {
+      const begin = () => {
+        signal?.removeEventListener("abort", leave);
+        // No other user may come in between.
+        this.#holder = "";
+        resolve(true);
+      };
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+        resolve(false);
+      };
+      this.#waiting.push(begin);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
+  }
+}

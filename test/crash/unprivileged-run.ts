@@ -1,3 +1,4 @@
+import { IS_LONG } from "../support/long-form.ts";
 import { runCases } from "./case-run.ts";
 import { restorePlan } from "./checkpoint-scenarios.ts";
 import { killCases } from "./disturb.ts";
@@ -6,8 +7,8 @@ import { apply, recoveryAfter, undo } from "./scenarios.ts";
 
 /**
  * Runs as a user without privilege, for whom read-only folders have to be opened up: traces the scenario, and
- * with "kill" also dies at the points that only such a user passes, and at the first and last pass of the
- * others that land. In a recovery only where it mends a mode. Prints the points.
+ * with "kill" also dies at the points that only such a user passes; in a long run also at the others that
+ * land. In a recovery only where it mends a mode. Prints the points.
  */
 const [name = "", how = "", crash = ""] = process.argv.slice(2);
 const plain = { apply, undo, restore: restorePlan }[name] ?? apply;
@@ -18,8 +19,9 @@ if (how === "kill") {
   const isChosen = ({ name: point, pass }: Point) =>
     crash !== ""
       ? /^(?:stage\.folder-mode|land\.modes)$/.test(point)
-      : /^(?:land\.(?:(?:un)?lock|remove|add)|move\.|restore\.unlock)/.test(point) ||
-        (/^(?:land|stage)\./.test(point) && pass === passes.get(point));
+      : /^(?:land|move|restore)\.(?:un)?lock$/.test(point) ||
+        (IS_LONG && /^(?:land\.(?:remove|add)|move\.)/.test(point)) ||
+        (IS_LONG && /^(?:land|stage)\./.test(point) && pass === passes.get(point));
   const points = firstAndLast(passes).filter(isChosen);
   await runCases(scenario, options, killCases(scenario, points));
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { COMPILED } from "../support/compile-cache.ts";
 import { assertRefused, Workplace } from "./workplace.ts";
 
 const conformance = join(import.meta.dirname, "../conformance");
@@ -9,13 +10,11 @@ const RESOURCE = `${conformance}/drawer-resource.ts:makeDrawer`;
 describe("drydock strategy check", () => {
   it("[S9] reports of somebody else's strategy what holds, and what its capabilities leave out", () => {
     using place = new Workplace();
-    const report = place.answer(
-      "strategy",
-      "check",
-      `${conformance}/drawer.ts:DrawerStrategy`,
-      "--resource",
-      RESOURCE,
-    );
+    const drawer = `${conformance}/drawer.ts:DrawerStrategy`;
+    const ended = place.drydock(["strategy", "check", drawer, "--resource", RESOURCE, "--json"], {
+      env: COMPILED,
+    });
+    const report = JSON.parse(ended.stdout);
     assert.equal(report.strategy, "drawer");
     assert.deepEqual(report.failed, []);
     const groups = new Set(report.passed.map(({ group }: { group: string }) => group));
@@ -37,7 +36,9 @@ describe("drydock strategy check", () => {
   it("[S9] says what does not hold, and ends with 1", () => {
     using place = new Workplace();
     const broken = `${conformance}/broken-drawers.ts:LandsInPrepare`;
-    const { status, stdout } = place.drydock(["strategy", "check", broken, "--resource", RESOURCE]);
+    const { status, stdout } = place.drydock(["strategy", "check", broken, "--resource", RESOURCE], {
+      env: COMPILED,
+    });
     assert.equal(status, 1);
     assert.match(
       stdout,

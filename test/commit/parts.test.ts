@@ -10,6 +10,7 @@ import type { Services } from "../../src/services.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
 import { SqliteSnapshotStrategy } from "../../src/strategies/sqlite-snapshot/sqlite-snapshot.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
+import { itInTurn } from "../support/long-form.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { makeSubvolume } from "../support/subvolumes.ts";
 import { Workshop, type WorkshopPlace } from "./workshop.ts";
@@ -45,7 +46,10 @@ async function refusal(landing: Promise<unknown>): Promise<{ readonly code: stri
   return assert.fail("it landed");
 }
 
-for (const strategy of ["filesystem_copy", "overlay", "copy_on_write", "snapshot"])
+/** Those that need a file system of their own take turns in a normal run. */
+const ON_IMAGES = ["copy_on_write", "snapshot"];
+
+for (const strategy of ["filesystem_copy", "overlay", ...ON_IMAGES])
   describe(`a part of a plan, with ${strategy}`, {
     skip: isOnImage(strategy) ? (whyNoImages() ?? false) : false,
   }, () => {
@@ -57,6 +61,7 @@ for (const strategy of ["filesystem_copy", "overlay", "copy_on_write", "snapshot
       place = { parent: image.path, ...(strategy === "snapshot" && { makeOriginal: makeSubvolume }) };
     });
     after(() => image?.remove());
+    const it = itInTurn(strategy, ON_IMAGES);
 
     it("[A1] lands by itself; the rest stays, can be worked on, and lands later without a conflict", async () => {
       await using shop = new Workshop(place);

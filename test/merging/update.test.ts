@@ -14,7 +14,7 @@ import { after, before, describe, it } from "node:test";
 import { AtomicCommitError, SandboxConflictError } from "../../src/index.ts";
 import { armFailpoints } from "../../src/system/failpoints.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
-import { IS_LONG } from "../support/long-form.ts";
+import { IS_LONG, itInTurn } from "../support/long-form.ts";
 import { BY_FUSE, BY_KERNEL } from "../support/overlay-runs.ts";
 import { makeSubvolume } from "../support/subvolumes.ts";
 import { TestRepository } from "../support/test-repository.ts";
@@ -66,6 +66,9 @@ const WAYS: readonly Way[] = [
   },
 ];
 
+/** These take turns in a normal run. */
+const FURTHER = WAYS.slice(-2).map(({ title }) => title);
+
 for (const { title, strategy, options, isOnBtrfs = false, skip = false } of WAYS)
   describe(`plan update with ${title}`, { skip }, () => {
     let image: MountedImage | undefined;
@@ -75,6 +78,7 @@ for (const { title, strategy, options, isOnBtrfs = false, skip = false } of WAYS
     after(() => image?.[Symbol.dispose]());
     const open = (files: { readonly [path: string]: string | Uint8Array }) =>
       MergeScene.open(strategy, files, { ...options, ...(image !== undefined && { place: image.path }) });
+    const it = itInTurn(title, FURTHER);
 
     it("[V9] merges what touches other lines, lands it, and an undo gives the other writer's version back", async () => {
       await using scene = await open({ file: BASE });

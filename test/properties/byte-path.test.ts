@@ -36,7 +36,7 @@ describe("byte paths", () => {
         const path = JSON.parse(JSON.stringify(pathFromBytes(bytes))) as string;
         assert.deepEqual(new Uint8Array(bytesFromPath(path)), new Uint8Array(bytes));
       }),
-      runs(1500, 5),
+      runs(750, 3),
     );
   });
 
@@ -45,7 +45,7 @@ describe("byte paths", () => {
       fc.property(nearlyText, nearlyText, (a, b) => {
         assert.equal(pathFromBytes(a) === pathFromBytes(b), Buffer.compare(a, b) === 0);
       }),
-      runs(1500, 5),
+      runs(750, 3),
     );
   });
 
@@ -57,7 +57,7 @@ describe("byte paths", () => {
         assert.ok(first.isWellFormed(), "a lone surrogate is shown as it is");
         assert.equal(first === second, Buffer.compare(a, b) === 0);
       }),
-      runs(1500, 5),
+      runs(750, 3),
     );
   });
 
@@ -71,7 +71,7 @@ describe("byte paths", () => {
         const isBetween = comparePaths(a, c) < 0 && comparePaths(c, `${a}/x`) < 0;
         assert.ok(!isBetween || c.startsWith(`${a}/`), `${c} is between ${a} and what is in it`);
       }),
-      runs(1500, 5),
+      runs(750, 3),
     );
   });
 
@@ -88,7 +88,7 @@ describe("byte paths", () => {
           assert.deepEqual(new Uint8Array(listed as Buffer), new Uint8Array(bytes));
           tree.remove(name);
         }),
-        runs(150, 5),
+        runs(75, 3),
       );
     } finally {
       rmSync(folder, { recursive: true });

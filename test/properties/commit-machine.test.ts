@@ -73,7 +73,7 @@ describe("the commit machine, against a simple model", () => {
             assert.equal(world.places[index], "sandbox", `${kind} ${index}, ${status}, is as before`);
         });
       }),
-      runs(2500, 10),
+      runs(1250, 5),
     );
   });
 
@@ -85,7 +85,7 @@ describe("the commit machine, against a simple model", () => {
         const first = (start: string) => world.deeds.findIndex((deed) => deed.startsWith(start));
         assert.ok(first("land") < 0 || first("take-back") < 0, world.deeds.join(", "));
       }),
-      runs(2500, 10),
+      runs(1250, 5),
     );
   });
 
@@ -109,7 +109,7 @@ describe("the commit machine, against a simple model", () => {
           undone.toSorted((a, b) => b - a),
         );
       }),
-      runs(2500, 10),
+      runs(1250, 5),
     );
   });
 
@@ -123,7 +123,7 @@ describe("the commit machine, against a simple model", () => {
           assert.ok(!world.deeds.includes("decide"), "nothing was decided");
         });
       }),
-      runs(1000, 5),
+      runs(500, 3),
     );
   });
 
@@ -141,7 +141,7 @@ describe("the commit machine, against a simple model", () => {
         assert.deepEqual(world.record, over);
         assert.deepEqual(world.places, places);
       }),
-      runs(1500, 7),
+      runs(750, 4),
     );
   });
 });

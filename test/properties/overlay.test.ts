@@ -20,7 +20,7 @@ const PROPERTIES = [
 
 /** How often each is tried: fuse-overlayfs takes its time to begin and to end. */
 const TRIED = [
-  [BY_KERNEL, 12],
+  [BY_KERNEL, 13],
   [IN_USER_NAMESPACE, 4],
   [BY_FUSE, 2],
   [BY_FUSE_OF_USER, 2],

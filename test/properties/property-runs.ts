@@ -5,11 +5,11 @@ import { IS_LONG } from "../support/long-form.ts";
 const [seed, path] = (process.env["DRYDOCK_TEST_SEED"] ?? "").split(",");
 
 /** How many times as often the long form tries. */
-const LONG = 100;
+const LONG = 200;
 
 /**
- * How often a property is tried, and for how long at most. `DRYDOCK_TEST=long` tries a hundred times as
- * often, without a limit.
+ * How often a property is tried, and for how long at most. `DRYDOCK_TEST=long` tries two hundred times
+ * as often, without a limit.
  */
 export function runs(
   count: number,

@@ -28,15 +28,15 @@ describe("random work in random trees, in a snapshot", { skip: whyNoImages() ?? 
   });
 
   it("[A11] lands exactly as in a plain folder, and undo brings back exactly what was", () =>
-    place.landsAndUndoes(12, 2));
+    place.landsAndUndoes(15, 2));
 
   it("[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same", () =>
-    place.survivesDryRuns(6, 1));
+    place.survivesDryRuns(8, 1));
 
   it("[A11] lands in parts as it does at once, and each part can be taken back", () =>
-    place.landsInParts(8, 1));
+    place.landsInParts(10, 1));
 
-  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(8, 1));
+  it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(10, 2));
 
   it("[C6] checkpoints bring back exactly that state, and exactly that lands", () => {
     const parent = join(image.path, "checkpoints");

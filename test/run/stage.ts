@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { it, type TestFn, type TestOptions } from "node:test";
 import { type Ended, program, Running, type RunOptions, Workplace } from "../end-to-end/workplace.ts";
 import { endProcessesOf } from "../support/end-processes.ts";
-import { IS_LONG } from "../support/long-form.ts";
+import { IS_LONG, itInTurn } from "../support/long-form.ts";
 
 /** Who runs drydock: root, if the tests do, or a user without privilege. */
 export type Actor = "root" | "user";
@@ -18,23 +17,8 @@ export const ACTORS: readonly Actor[] = process.geteuid?.() === 0 ? ["root", "us
  */
 export const ANY_ACTOR: readonly Actor[] = IS_LONG ? ACTORS : ["user"];
 
-/**
- * `it` for tests that are the same for each actor. In a normal run the title says whose turn a test is, so
- * that each has one actor and each actor half of the tests; in a long run each actor has all of them.
- */
-export function inTurn(actor: Actor): TestMaker {
-  return (title: string, ...rest: [TestFn] | [TestOptions, TestFn]) => {
-    const number = Array.from(title, (letter) => letter.charCodeAt(0)).reduce((sum, code) => sum + code, 0);
-    if (!IS_LONG && ACTORS[number % ACTORS.length] !== actor) return;
-    const [options, test] = rest.length === 1 ? [{}, rest[0]] : rest;
-    it(title, options, test);
-  };
-}
-
-interface TestMaker {
-  (title: string, test: TestFn): void;
-  (title: string, options: TestOptions, test: TestFn): void;
-}
+/** `it` for tests that are the same for each actor: in a normal run each test is played by one of them. */
+export const inTurn = (actor: Actor) => itInTurn(actor, ACTORS);
 
 const USER = 54321;
 

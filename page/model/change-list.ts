@@ -1,4 +1,4 @@
-import { baseName, parentPath } from "../../src/core/paths/byte-path.ts";
+import { baseName, isAtOrBelow, parentPath } from "../../src/core/paths/byte-path.ts";
 import { RenameIndex } from "../../src/plans/renames/rename-index.ts";
 import type { Change, Diff, Rename, Vote } from "../api/types.ts";
 
@@ -131,6 +131,22 @@ export function groupsOf(
       title: folder === "." ? resource : `${resource}/${folder}`,
     })),
     ...fixed("generated", "Lock files and generated code", generated, true),
+  ];
+}
+
+/** What a word can be said on beyond a folder: everything below it, and its resource. */
+export function widerThan(
+  { resource, folder, items }: Group,
+  all: readonly Listed[],
+): readonly { readonly what: string; readonly items: readonly Listed[] }[] {
+  if (resource === undefined || folder === undefined) return [];
+  const whole = all.filter(({ change }) => change.resource === resource);
+  const below = whole.filter(({ change }) => isAtOrBelow(change.path, folder));
+  return [
+    ...(below.length > items.length && below.length < whole.length
+      ? [{ what: "the folder with all below it", items: below }]
+      : []),
+    ...(whole.length > items.length ? [{ what: "the whole resource", items: whole }] : []),
   ];
 }
 

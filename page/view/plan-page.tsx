@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { isOver } from "../../src/core/plan.ts";
 import { Activity } from "../history/activity.tsx";
 import { Checkpoints } from "../history/checkpoints.tsx";
-import { type ListRow, wordOf } from "../model/change-list.ts";
+import { type ListRow, widerThan, wordOf } from "../model/change-list.ts";
 import { addressOf, TABS, type Tab } from "../model/place.ts";
 import type { PlanModel } from "../model/plan-model.ts";
 import { LandingView } from "../outcome/landing-view.tsx";
@@ -168,6 +168,9 @@ function Selected({ model, row }: { readonly model: PlanModel; readonly row: Lis
         </h2>
         <p class="facts">{counted(group.items.length, "entry", "entries")}</p>
         <Votes model={model} items={group.items} what="all of it" />
+        {widerThan(group, model.items.value).map(({ what, items }) => (
+          <Votes key={what} {...{ model, items }} what={`${what} (${amount(items.length)})`} isWithoutKeys />
+        ))}
       </header>
       <TableGroup model={model} group={group} />
     </article>

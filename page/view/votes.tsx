@@ -9,10 +9,12 @@ interface VotesProps {
   readonly items: readonly Listed[];
   /** What they are: "file", "folder". */
   readonly what: string;
+  /** Whether the keys are for another choice on the page. */
+  readonly isWithoutKeys?: boolean;
 }
 
 /** The buttons that approve or reject a file, a folder or a resource. */
-export function Votes({ model, items, what }: VotesProps): ComponentChildren {
+export function Votes({ model, items, what, isWithoutKeys = false }: VotesProps): ComponentChildren {
   const now = voteOn(items);
   const button = (word: Vote, text: string, key: string) => (
     <button
@@ -21,7 +23,7 @@ export function Votes({ model, items, what }: VotesProps): ComponentChildren {
       aria-pressed={now === word}
       onClick={() => void say(model, items, word)}
     >
-      {text} {what} <kbd>{key}</kbd>
+      {text} {what} {!isWithoutKeys && <kbd>{key}</kbd>}
     </button>
   );
   return (

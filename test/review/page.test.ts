@@ -281,9 +281,10 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     assert.deepEqual(reviewed.complaints, []);
   });
 
-  it("[V1] looks into a checkpoint: what it holds, the lines of a file, and what changed since, while that goes on", async () => {
+  it("[V1][V4] looks into a checkpoint and at what changed since, and takes a word on a folder with all below it, and on a resource", async () => {
     using place = new Workplace();
-    const at = planOver(place, { "a.txt": "one\n", "b.txt": "b\n" });
+    const files = { "a.txt": "one\n", "b.txt": "b\n", "src/c.txt": "c\n", "src/deep/d.txt": "d\n" };
+    const at = planOver(place, files);
     writeFileSync(join(at, "a.txt"), "two\n");
     place.done("plan", "checkpoint", "work", "--label", "then");
     writeFileSync(join(at, "a.txt"), "three\n");
@@ -301,11 +302,19 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     const since = held.getByRole("list", { name: "Changed since then" });
     await since.getByText("not the same now").waitFor();
     assert.deepEqual(await since.getByRole("listitem").allTextContents(), ["not the same now shop/a.txt"]);
-    writeFileSync(join(at, "b.txt"), "more\n");
+    for (const path of ["b.txt", "src/c.txt", "src/deep/d.txt"]) writeFileSync(join(at, path), "more\n");
     place.done("plan", "diff", "work");
-    await since.getByText("only now").waitFor();
+    await since.getByText("only now").first().waitFor();
     assert.equal(await then.getByRole("listitem").count(), 1, "what it holds stays the same");
     assert.deepEqual(await violations(page), []);
+    await page.keyboard.press("1");
+    await page.getByRole("treeitem", { name: /^▾?\s*shop\/src\s*1$/ }).click();
+    await page.getByRole("button", { name: "Approve the folder with all below it (2)" }).click();
+    await page.getByRole("treeitem", { name: /d\.txt.*approved/ }).waitFor();
+    assert.equal(await page.getByRole("treeitem", { name: /[ab]\.txt.*approved/ }).count(), 0);
+    await page.getByRole("button", { name: "Reject the whole resource (4)" }).click();
+    for (const name of "abcd")
+      await page.getByRole("treeitem", { name: new RegExp(`${name}\\.txt.*rejected`) }).waitFor();
     assert.deepEqual(reviewed.complaints, []);
   });
 });

@@ -86,6 +86,26 @@ function movedTimes({ folderTimes }: Manifest, direction: Direction): BaseMove["
 function* nowBelow(part: LandedPart, own: Folder, entry: ManifestEntry): Generator<CopiedEntry> {
   const isAsLanded = part.isAsLanded(entry);
   for (const { path } of walkFrom(own, entry.path)) yield* nowAt(part, own, { ...entry, path }, isAsLanded);
+  if (isAsLanded) yield* removedSince(part, own, entry);
+}
+
+/** What has landed and is no longer in the tree: after a crash, programs go on before the base moves. */
+function* removedSince(
+  { original, manifest }: LandedPart,
+  own: Folder,
+  { path: top }: ManifestEntry,
+): Generator<CopiedEntry> {
+  for (const { path, parent, name, facts } of walkFrom(original, top)) {
+    // Another writer made it since.
+    if (own.factsBelow(path) !== undefined || (path !== top && isAfter(facts, manifest.stagedAt))) continue;
+    yield {
+      path,
+      original: facts,
+      copy: { ...facts, ctime: NO_TIME },
+      xattrs: readXattrs(parent, name),
+      ...(facts.kind === "symlink" && { target: parent.readLink(name) }),
+    };
+  }
 }
 
 function* nowAt(

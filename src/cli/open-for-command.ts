@@ -47,6 +47,11 @@ async function whileOpen<T>(
   work: (drydock: Services) => Promise<T>,
 ): Promise<T> {
   const { output, options } = context;
+  const channel = channelOf(context);
+  if (channel !== undefined) {
+    const { insideServices } = await import("../serve/channel/inside-services.ts");
+    return await work(insideServices(channel));
+  }
   using objects = new ShortLivedObjects();
   // Loaded late: help and usage errors do without it.
   const { openServices } = await import("../runtime.ts");
@@ -76,6 +81,15 @@ async function whileOpen<T>(
     output.progress.clear();
     await close(drydock, context);
   }
+}
+
+/**
+ * The channel by which a command inside a plan reaches Drydock, unless it names a state of its own: that of
+ * the user is not to be seen there.
+ */
+export function channelOf({ options, environment }: CommandContext): string | undefined {
+  const { DRYDOCK_SOCKET: socket, DRYDOCK_STATE_DIR: state } = environment;
+  return options.stateDir === undefined && state === undefined ? socket || undefined : undefined;
 }
 
 /**

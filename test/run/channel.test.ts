@@ -140,6 +140,45 @@ for (const actor of ANY_ACTOR) {
       assert.deepEqual(callersOf(stage), []);
     });
 
+    it("[I10] is what the drydock command inside uses by itself, and it says whom to ask for the rest", () => {
+      using stage = new Stage(actor);
+      const event = `{"hook_event_name":"Stop","cwd":"'"$PWD"'"}`;
+      const script = `echo two > a.txt
+        "$DRYDOCK" plan show | head -1; "$DRYDOCK" plan diff --name-only "$DRYDOCK_PLAN"; "$DRYDOCK" plan diff -p | tail -1
+        "$DRYDOCK" plan checkpoint --label mine | cut -d" " -f1,2; echo '${event}' | "$DRYDOCK" hook
+        "$DRYDOCK" plan checkpoints --json
+        for words in "plan restore none" "plan show other" "plan apply" "approve --digest x" "run -- true" "plan log"; do
+          "$DRYDOCK" $words; echo "$words: $?"
+        done
+        "$DRYDOCK" plan list --state-dir ~/state; DRYDOCK_STATE_DIR=~/state "$DRYDOCK" plan list --json`;
+      const { status, stdout, stderr } = stage.inside(script);
+      assert.equal(status, 0, stderr);
+      const [plan = "", ...lines] = stdout.split("\n");
+      assert.match(plan, /^id +01\w+$/);
+      const { checkpoints } = JSON.parse(lines.splice(3, 1)[0] ?? "");
+      assert.deepEqual(
+        checkpoints.map(({ label }: { label: string }) => label),
+        ["mine", "turn 1"],
+      );
+      const refused = [
+        "plan restore none",
+        "plan show other",
+        "plan apply",
+        "approve --digest x",
+        "run -- true",
+        "plan log",
+      ];
+      assert.deepEqual(lines, [
+        ...["project/a.txt", "+two", "Saved checkpoint", ...refused.map((words) => `${words}: 2`)],
+        ...["There are no plans. Make one with 'drydock plan create'.", '{"plans":[]}', ""],
+      ]);
+      const hints = stderr.split("\n").filter((line) => line.startsWith("  hint: "));
+      assert.deepEqual(
+        hints.map((line) => line.includes("Ask the person outside.")),
+        [false, true, true, true, true, true],
+      );
+    });
+
     it("[I10] is not there if a policy says so, and --explain says which line", () => {
       using stage = new Stage(actor);
       stage.write("home/.config/drydock/config.yaml", "run:\n  channel: false\n");

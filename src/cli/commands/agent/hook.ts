@@ -4,7 +4,7 @@ import { displayPath } from "../../../core/paths/byte-path.ts";
 import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { EXIT } from "../../exit-codes.ts";
-import { openToChange } from "../../open-for-command.ts";
+import { channelOf, openToChange } from "../../open-for-command.ts";
 import { type HookEvent, type HookResult, readEvent } from "./hook-event.ts";
 import { checkpointTurn } from "./turn-checkpoint.ts";
 import { createWorktree, endSession, removeWorktree } from "./worktrees.ts";
@@ -43,7 +43,9 @@ async function handled(context: CommandContext, event: HookEvent): Promise<HookR
         hint: "Start it without a worktree: all of its work is in that plan.",
       },
     );
-  // Inside of a plan there is no state, and a plan with a running command takes no checkpoint.
-  if (around !== undefined || handle === undefined) return { outcome: "nothing" };
+  if (handle === undefined) return { outcome: "nothing" };
+  // Inside of a plan there is no state: only its channel can save it.
+  const isSaved = handle === checkpointTurn && channelOf(context) !== undefined;
+  if (around !== undefined && !isSaved) return { outcome: "nothing" };
   return await openToChange(context, undefined, (drydock) => handle(drydock, event, environment["HOME"]));
 }

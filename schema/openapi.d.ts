@@ -1054,6 +1054,14 @@ export interface components {
             };
             /** @enum {string} */
             review?: "asked" | "approved" | "changes asked";
+            detached?: {
+                command: string;
+                since: string;
+                /** @description While it runs: the process that keeps it. */
+                pid?: number;
+                endedAt?: string;
+                exitCode?: number;
+            };
             undo?: {
                 until: string;
                 leaving?: string[];
@@ -1105,6 +1113,14 @@ export interface components {
             };
             /** @enum {string} */
             review?: "asked" | "approved" | "changes asked";
+            detached?: {
+                command: string;
+                since: string;
+                /** @description While it runs: the process that keeps it. */
+                pid?: number;
+                endedAt?: string;
+                exitCode?: number;
+            };
             undo?: {
                 until: string;
                 leaving?: string[];

@@ -162,6 +162,7 @@ export type {
   CleanupOptions,
   CleanupStatus,
   CreatePlanOptions,
+  DetachedView,
   DiffOptions,
   EventsOptions,
   IdlePlan,

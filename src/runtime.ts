@@ -95,10 +95,14 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       exec: async (plan, request) => (await parts.runs()).exec(plan, request),
       capture: async (plan, request) =>
         (await import("./run/capture.ts")).capture(await parts.runs(), plan, request),
-      spawn: async (plan, request) =>
-        (await import("./run/spawn.ts")).spawn(await parts.runs(), plan, request),
-      run: async (request) =>
-        (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
+      spawn: async (plan, request, how) =>
+        (await import("./run/spawn.ts")).spawn(await parts.runs(), plan, request, how),
+      detached: async (plan) => {
+        const { lastDetached } = await import("./plans/history/last-detached.ts");
+        return await lastDetached(parts.session, (await parts.session.plans.find(plan)).id);
+      },
+      run: async (request, how) =>
+        (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request, how),
       explain: async (request) => {
         const resources = await (await parts.creation()).resources(request.resources);
         return await parts.explain({ resources }, request);

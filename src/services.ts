@@ -9,6 +9,7 @@ import type { CheckpointService } from "./plans/checkpoints/checkpoint-service.t
 import type { CleanupService } from "./plans/cleanup/cleanup-service.ts";
 import type { DoctorReport } from "./plans/doctor.ts";
 import type { PlanEntries } from "./plans/entries/plan-entries.ts";
+import type { LastDetached } from "./plans/history/last-detached.ts";
 import type { EventsOptions, PlanLog } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";
 import type { PlanReviews } from "./plans/review/plan-reviews.ts";
@@ -18,8 +19,8 @@ import type { PlanUpdates } from "./plans/updates/plan-updates.ts";
 import type { CaptureRequest, CaptureResult } from "./run/capture.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
 import type { ExplainRequest, ExplainRunRequest, RunExplanation } from "./run/policy/explain.ts";
-import type { RunOutcome, RunRequest } from "./run/run-once.ts";
-import type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
+import type { RunHow, RunOutcome, RunRequest } from "./run/run-once.ts";
+import type { SpawnedCommand, SpawnHow, SpawnRequest } from "./run/spawn.ts";
 import type { Operations } from "./sandboxes/access/operations.ts";
 import type { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import type { CheckRequest } from "./testing/check.ts";
@@ -93,9 +94,11 @@ export interface Services {
   /** The same, with its output captured. */
   capture(plan: string | undefined, request: CaptureRequest): Promise<CaptureResult>;
   /** Starts a command inside, with streams for the caller. */
-  spawn(plan: string | undefined, request: SpawnRequest): Promise<SpawnedCommand>;
+  spawn(plan: string | undefined, request: SpawnRequest, how?: SpawnHow): Promise<SpawnedCommand>;
+  /** The detached command that was started last in a plan. */
+  detached(plan: string | undefined): Promise<LastDetached | undefined>;
   /** Makes a plan for one command, runs the command inside, and lands, keeps or throws away its changes. */
-  run(request: RunRequest): Promise<RunOutcome>;
+  run(request: RunRequest, how?: RunHow): Promise<RunOutcome>;
   /** What a command would be allowed, and what says so. Runs nothing. */
   explain(request: ExplainRunRequest): Promise<RunExplanation>;
   /** The same for a command inside a plan. */

@@ -138,6 +138,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     "run your shell inside, as 'run' does with a command",
     () => import("./commands/run/shell.ts"),
   ),
+  command(
+    "attach",
+    "show the terminal of a command that was started with --detach",
+    () => import("./commands/run/attach.ts"),
+  ),
   command("status", "short for 'plan show'", () => import("./commands/plan/plan-show.ts")),
   command("diff", "short for 'plan diff'", () => import("./commands/plan/plan-diff.ts")),
   command("apply", "short for 'plan apply'", () => import("./commands/plan/plan-apply.ts")),

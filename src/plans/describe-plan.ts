@@ -12,8 +12,9 @@ import { isThere } from "../system/data/existence.ts";
 import { factsOfPath } from "../system/data/locations.ts";
 import { currentBootId } from "../system/process/process-identity.ts";
 import { reviewState } from "./approvals.ts";
+import { lastDetached } from "./history/last-detached.ts";
 import { hasLabels } from "./plan-labels.ts";
-import type { ListPlansOptions, PlanResourceView, PlanView } from "./plan-views.ts";
+import type { DetachedView, ListPlansOptions, PlanResourceView, PlanView } from "./plan-views.ts";
 
 /** Without `load`, no custom strategy is loaded for its notes on sandboxes. */
 export interface DescribeOptions {
@@ -38,6 +39,7 @@ export class PlanDescriptions {
     const { id, name, state, readOnly, createdAt, message, labels } = plan;
     const resources = await Promise.all(plan.resources.map((item) => this.#resource(plan, item, options)));
     const undo = await this.#undo(plan);
+    const detached = options.load === false ? undefined : await this.#detached(id);
     const review = isOver(plan) ? undefined : await reviewState(this.#session, id);
     return {
       id,
@@ -48,9 +50,17 @@ export class PlanDescriptions {
       ...(message !== undefined && { message }),
       ...(labels !== undefined && { labels }),
       ...(review !== undefined && { review }),
+      ...(detached !== undefined && { detached }),
       ...undo,
       resources,
     };
+  }
+
+  async #detached(planId: string): Promise<DetachedView | undefined> {
+    const last = await lastDetached(this.#session, planId);
+    if (last === undefined) return undefined;
+    const { exec: _, output: __, ...view } = last;
+    return view;
   }
 
   async #resource(plan: PlanRecord, item: PlanResource, options: DescribeOptions): Promise<PlanResourceView> {

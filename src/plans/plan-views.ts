@@ -21,6 +21,8 @@ export interface PlanView {
   readonly labels?: PlanLabels;
   /** For a plan that is not over: a review that it waits for, or the last verdict. */
   readonly review?: ReviewState;
+  /** The detached command that was started last in it; not in lists of plans. */
+  readonly detached?: DetachedView;
   /** For a plan with a landing: until when the last one can be undone, or why it can't. */
   readonly undo?:
     | {
@@ -38,6 +40,18 @@ export interface PlanView {
   readonly left?: readonly RemainingSandbox[];
   /** For a plan that was just cancelled: other failures to remove something. The next start tries again. */
   readonly warnings?: readonly string[];
+}
+
+/** A detached command: it runs, has ended, or was killed together with the process that keeps it. */
+export interface DetachedView {
+  readonly command: string;
+  /** UTC, ISO 8601. */
+  readonly since: string;
+  /** While it runs: the process that keeps it. */
+  readonly pid?: number;
+  /** If it ended by itself. UTC, ISO 8601. */
+  readonly endedAt?: string;
+  readonly exitCode?: number;
 }
 
 export interface PlanResourceView {

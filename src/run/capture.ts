@@ -3,7 +3,7 @@ import { InterruptedError } from "../core/errors/errors.ts";
 import { type CapturedOutput, KeptEnds } from "../system/terminal/kept-ends.ts";
 import type { ExecResult } from "./exec.ts";
 import type { Runs } from "./runs.ts";
-import { type Logged, type SpawnedCommand, type SpawnRequest, spawn } from "./spawn.ts";
+import { type SpawnedCommand, type SpawnHow, type SpawnRequest, spawn } from "./spawn.ts";
 
 /** A command whose output is captured. */
 export interface CaptureRequest extends Omit<SpawnRequest, "terminal"> {
@@ -30,9 +30,9 @@ export async function capture(
   runs: Runs,
   plan: string | undefined,
   { input = "", maxOutputBytes = MOST_BYTES, ...request }: CaptureRequest,
-  logged?: Logged,
+  how?: SpawnHow,
 ): Promise<CaptureResult> {
-  const command = await spawn(runs, plan, request, logged);
+  const command = await spawn(runs, plan, request, how);
   const [output, result] = await Promise.all([
     captureOutput(command, { input, maxOutputBytes }),
     command.wait(),

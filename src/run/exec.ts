@@ -4,8 +4,10 @@ import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
 import type { PlanRecord, PlanResource } from "../core/plan.ts";
 import type { LimitName, Limits } from "../core/values/limits.ts";
 import type { DeniedRequest, ProfileName } from "../core/values/run-policy.ts";
+import { inUse, type Use } from "../sandboxes/remains/uses.ts";
 import type { OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
 import { factsOfPath } from "../system/data/locations.ts";
+import type { CommandStreams } from "../system/terminal/command-streams.ts";
 import type { NetworkWish } from "./policy/network-policy.ts";
 
 /** A command to run inside a plan. */
@@ -54,6 +56,14 @@ export interface ExecRequest {
   readonly onStart?: (running: RunningCommand) => void;
 }
 
+/** How a command starts, beside what its caller asks for. */
+export interface StartRequest extends ExecRequest {
+  /** Gives it other streams than those of this process. */
+  readonly openStreams?: () => CommandStreams;
+  /** It goes on without a terminal of the user's. Only one such command runs in a plan at a time. */
+  readonly detached?: boolean;
+}
+
 export interface RunningCommand {
   /** Sends a signal to the command. */
   signal(name: NodeJS.Signals): void;
@@ -62,6 +72,8 @@ export interface RunningCommand {
 /** A command that was started. */
 export interface StartedCommand extends RunningCommand {
   readonly planId: string;
+  /** Its id in the history of the plan. */
+  readonly exec: string;
   /** Ends the command at once, with everything that it started. */
   kill(): void;
   /** How it ended. Also resolves if it was made to end, by whatever. */
@@ -117,6 +129,17 @@ export function assertUsable(plan: PlanRecord): void {
     });
   }
   if (plan.state !== "open") throw new PlanStateError(plan, "open");
+}
+
+/** Refuses a second detached command: users attach to the one of a plan. */
+export function assertOneDetached(
+  plan: PlanRecord,
+  { detached }: StartRequest,
+  others: readonly Use[],
+): void {
+  const other = others.find((use) => use.detached !== undefined);
+  if (detached === true && other !== undefined)
+    throw inUse(plan, other, "and a plan has only one such command");
 }
 
 /** The locations of resources that are paths. */

@@ -3,6 +3,7 @@ import type { ApplyOptions, ApplyResult } from "../plans/landing-views.ts";
 import type { CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
 import type { Plans } from "../plans/plans.ts";
 import { leavesWork, type OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
+import type { WindowSize } from "../system/terminal/program-streams.ts";
 import type { ExecRequest, ExecResult, RunningCommand } from "./exec.ts";
 import { startAhead } from "./launch/launcher.ts";
 import type { Runs } from "./runs.ts";
@@ -28,6 +29,12 @@ export interface RunRequest extends ExecRequest, Pick<ApplyOptions, "message" | 
   readonly decide: (finding: RunFinding) => Promise<RunDecision>;
   /** Called with the plan that holds the command's work, if something fails after the command has started. */
   readonly onKept?: (planId: string) => void;
+}
+
+/** How a run happens, beside what its caller asks for. */
+export interface RunHow {
+  /** The command is detached (exec.ts), at a terminal of this size, which `talk` keeps. */
+  readonly detached?: WindowSize;
 }
 
 /** The result of a command, for the decision about its changes. */
@@ -73,9 +80,14 @@ export interface RunOutcome {
  * Creates a plan, runs a command in it, and applies, keeps or discards the changes as `decide` says. Cancels
  * the plan if the command could not start or changed nothing, outside of the plan neither, but for caches.
  */
-export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Promise<RunOutcome> {
+export async function runOnce(
+  plans: Plans,
+  runs: Runs,
+  request: RunRequest,
+  how: RunHow = {},
+): Promise<RunOutcome> {
   const { plan: options, decide, onKept, talk, allow = [], message, squash, ...command } = request;
-  const how = { ...(message !== undefined && { message }), ...(squash === true && { squash }) };
+  const landing = { ...(message !== undefined && { message }), ...(squash === true && { squash }) };
   using _ = talk === undefined ? startAhead({ stdout: command.stdout ?? "inherit" }) : undefined;
   const { id: planId } = await plans.create({ ...options, withoutPaths: true });
   let isUp = false;
@@ -86,9 +98,10 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
   try {
     // A checkpoint before the only command would save a plan without work.
     const exec = { ...command, checkpoint: false, onStart };
-    const ended = talk === undefined ? await runs.exec(planId, exec) : await talked(runs, planId, exec, talk);
+    const ended =
+      talk === undefined ? await runs.exec(planId, exec) : await talked(runs, planId, exec, { talk, ...how });
     isUp = true;
-    return await carryOutDecision(plans, planId, ended, { decide, allow, how });
+    return await carryOutDecision(plans, planId, ended, { decide, allow, landing });
   } catch (thrown) {
     // Once the command is up, the plan holds work: it stays, whatever fails afterwards.
     if (isUp) onKept?.(planId);
@@ -101,9 +114,11 @@ async function talked(
   runs: Runs,
   planId: string,
   request: ExecRequest,
-  talk: NonNullable<RunRequest["talk"]>,
+  { talk, detached }: Required<Pick<RunRequest, "talk">> & RunHow,
 ): Promise<ExecResult> {
-  await using command = await spawn(runs, planId, request);
+  const streams = detached === undefined ? {} : { terminal: detached };
+  const how = { detached: detached !== undefined };
+  await using command = await spawn(runs, planId, { ...request, ...streams }, how);
   await talk(command);
   return await command.wait();
 }
@@ -112,7 +127,11 @@ async function carryOutDecision(
   plans: Plans,
   planId: string,
   { exitCode, limit, denied, scratch }: Pick<RunFinding, "exitCode" | "limit" | "denied" | "scratch">,
-  { decide, allow, how }: Required<Pick<RunRequest, "decide" | "allow">> & { readonly how: ApplyOptions },
+  {
+    decide,
+    allow,
+    landing,
+  }: Required<Pick<RunRequest, "decide" | "allow">> & { readonly landing: ApplyOptions },
 ): Promise<RunOutcome> {
   const ended = {
     ...{ planId, exitCode, scratch },
@@ -137,7 +156,7 @@ async function carryOutDecision(
   const apply = await plans.apply(planId, {
     digest: diff.digest,
     allow: [...allow, ...alsoAllowed],
-    ...how,
+    ...landing,
     ...(only !== undefined && { only }),
   });
   return { ...ended, outcome: "applied", diff, apply };

@@ -13,7 +13,6 @@ import type { Folder } from "../system/calls/folder.ts";
 import { isThere } from "../system/data/existence.ts";
 import { factsOfPath, realPathOf } from "../system/data/locations.ts";
 import { milliseconds } from "../system/milliseconds.ts";
-import type { CommandStreams } from "../system/terminal/command-streams.ts";
 import { HeldCaches } from "./caches/held-caches.ts";
 import type { ChannelPlace } from "./channel/channel-place.ts";
 import { CommandChannel } from "./channel/command-channel.ts";
@@ -21,12 +20,14 @@ import { type Entered, movedResources, variablesOf, writablePaths } from "./ente
 import { commandEnvironment } from "./environment.ts";
 import {
   assertCommand,
+  assertOneDetached,
   assertUsable,
   commandText,
   type ExecRequest,
   type ExecResult,
   pathsOf,
   type StartedCommand,
+  type StartRequest,
   signalOf,
   startFolder,
 } from "./exec.ts";
@@ -125,12 +126,8 @@ export class Runs {
     return result;
   }
 
-  /** Starts a command. `openStreams` gives it other streams than those of this process. */
-  async start(
-    key: string | undefined,
-    request: ExecRequest,
-    openStreams?: () => CommandStreams,
-  ): Promise<StartedCommand> {
+  /** Starts a command. */
+  async start(key: string | undefined, request: StartRequest): Promise<StartedCommand> {
     assertCommand(request.command);
     if (request.signal?.aborted === true) throw new InterruptedError();
     await using parts = new AsyncDisposableStack();
@@ -138,7 +135,8 @@ export class Runs {
     // empty.
     const usual = this.#parts.policies.limits(this.#parts.limits);
     const limits = parts.use(await CommandLimits.keep({ ...usual, ...request.limits }));
-    const launcher = parts.use(CommandLauncher.start({ stdout: request.stdout ?? "inherit", openStreams }));
+    const { stdout = "inherit", openStreams } = request;
+    const launcher = parts.use(CommandLauncher.start({ stdout, openStreams }));
     if (limits.group !== undefined) launcher.confineTo(limits.group);
     const { plans } = this.#parts.session;
     const startedAt = Date.now();
@@ -154,6 +152,7 @@ export class Runs {
     void Promise.allSettled([ended]);
     return {
       planId: plan.id,
+      exec: inside.use.id,
       signal: (name) => running.signal(name),
       kill: () => running.kill(),
       ended,
@@ -195,17 +194,19 @@ export class Runs {
     return { planId: plan.id, durationMs, ...facts, scratch };
   }
 
-  async #start(plan: PlanRecord, request: ExecRequest, launcher: CommandLauncher, limits: CommandLimits) {
+  async #start(plan: PlanRecord, request: StartRequest, launcher: CommandLauncher, limits: CommandLimits) {
     const { uses, folders, session, policies } = this.#parts;
     assertUsable(plan);
     const others = uses.living(plan.id);
+    assertOneDetached(plan, request, others);
     const strict = request.strict === true;
     const command = commandText(request.command);
+    const detached = request.detached === true ? { detached: session.now().toISOString() } : {};
     const allowed = policies.enter(plan, request);
     for (const line of allowed.refused) this.#note("refused", plan, refusedSentence(line));
     if (request.checkpoint !== false && others.length === 0) await this.#parts.saveBefore(plan, command);
     if (others.length === 0) await this.#inFolder(plan, (own) => beforeCommand(own, allowed.writtenBack));
-    const use = uses.begin(plan.id, { command, strict, policy: allowed.digest });
+    const use = uses.begin(plan.id, { command, strict, policy: allowed.digest, ...detached });
     const caches = HeldCaches.take(allowed.caches, (message) => this.#note("cache", plan, message));
     const policy = { ...allowed, caches: caches.caches };
     const entered: Entered[] = [];
@@ -228,7 +229,8 @@ export class Runs {
         request.onStart?.({ signal: (name) => running.signal(name) });
         // Nothing can be joined without namespaces, and the keeper ends with its Drydock.
         if (!launcher.isWalled) use.started(running.first);
-        await session.history.note(plan.id, "exec started", { exec: use.id, command });
+        const started = request.detached === true ? "detached" : "exec started";
+        await session.history.note(plan.id, started, { exec: use.id, command });
       });
       return { plan, use, running, entered, caches, network, channel, upAt };
     } catch (thrown) {

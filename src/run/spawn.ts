@@ -13,6 +13,8 @@ export interface SpawnRequest extends Omit<ExecRequest, "stdout"> {
 /** A command that runs, with its streams. Leaving the scope of `await using` ends it. */
 export interface SpawnedCommand extends AsyncDisposable {
   readonly planId: string;
+  /** Its id in the history of the plan. */
+  readonly exec: string;
   /** Ending it is the end of input; at a terminal, the key for that. */
   readonly stdin: Writable;
   /** Output that the caller does not read keeps the command waiting. */
@@ -27,9 +29,12 @@ export interface SpawnedCommand extends AsyncDisposable {
   wait(): Promise<ExecResult>;
 }
 
-/** Whether the history keeps what a command writes. Default: yes. */
-export interface Logged {
-  readonly output: boolean;
+/** How a command is spawned, beside what its caller asks for. */
+export interface SpawnHow {
+  /** Whether the history keeps what it writes. Default: yes. */
+  readonly output?: boolean;
+  /** It is detached: exec.ts. Default: no. */
+  readonly detached?: boolean;
 }
 
 /** Starts a command with streams for this program. */
@@ -37,15 +42,16 @@ export async function spawn(
   runs: Runs,
   plan: string | undefined,
   { terminal, ...request }: SpawnRequest,
-  { output: isLogged }: Logged = { output: true },
+  { output: isLogged = true, detached = false }: SpawnHow = {},
 ): Promise<SpawnedCommand> {
   const opened: (PipedStreams | TerminalStreams)[] = [];
-  const started = await runs.start(plan, request, () => {
+  const openStreams = (): PipedStreams | TerminalStreams => {
     const kept = isLogged ? new KeptEnds(MOST_LOGGED) : undefined;
     const streams = terminal === undefined ? new PipedStreams(kept) : new TerminalStreams(terminal, kept);
     opened.push(streams);
     return streams;
-  });
+  };
+  const started = await runs.start(plan, { ...request, openStreams, detached });
   // Those before were of launchers that had to start again.
   const streams = opened.at(-1) as PipedStreams | TerminalStreams;
   return spawned(started, streams);
@@ -55,6 +61,7 @@ function spawned(started: StartedCommand, streams: PipedStreams | TerminalStream
   const { stdin, stdout, stderr } = streams;
   return {
     planId: started.planId,
+    exec: started.exec,
     ...{ stdin, stdout, stderr },
     kill: (signal = "SIGTERM") => (signal === "SIGKILL" ? started.kill() : started.signal(signal)),
     resize: (size) => {

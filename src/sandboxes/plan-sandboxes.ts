@@ -12,7 +12,7 @@ import { isUnavailable, type SandboxStrategyRegistry } from "../strategies/regis
 import type { Session } from "./access/session.ts";
 import { CheckpointRemoval } from "./checkpoint-removal.ts";
 import { CommandHold } from "./remains/command-hold.ts";
-import type { Uses } from "./remains/uses.ts";
+import type { Use, Uses } from "./remains/uses.ts";
 import { SandboxRemoval } from "./sandbox-removal.ts";
 import { pendingSandbox } from "./sandbox-reports.ts";
 import type { SweepReport } from "./sweep-report.ts";
@@ -175,6 +175,11 @@ export class PlanSandboxes {
       pathOf: (path) => pathWithin(item, path),
       pathFrom: (path) => pathInside(item, path),
     };
+  }
+
+  /** The detached command that runs inside a plan. Needs no claim. */
+  detached(planId: string): Use | undefined {
+    return this.#uses.detached(planId);
   }
 
   /** Refuses a plan whose sandboxes a commit holds, or inside which a command runs. */

@@ -25,6 +25,7 @@ describe("what the command line says of itself and the machine", () => {
     assert.deepEqual(groups, [
       "run",
       "shell",
+      "attach",
       "status",
       "diff",
       "apply",

@@ -27,6 +27,7 @@ const STREAMS = [
 /** The operations of each command, or why there are none. */
 const OF_COMMANDS: { readonly [command: string]: readonly string[] | string } = {
   run: ["run", "explainRun"],
+  attach: "a terminal",
   shell: "a terminal: streamCommand has one",
   status: ["showPlan"],
   diff: ["diffPlan"],

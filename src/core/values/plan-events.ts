@@ -33,6 +33,8 @@ export type EventDetails = {
   added: { readonly resource: string };
   "not added": { readonly resource: string };
   "exec started": { readonly exec: string; readonly command: string };
+  /** The same for a command that was started detached. */
+  detached: { readonly exec: string; readonly command: string };
   /** A command has ended. `exec` is that of its start. */
   executed: {
     readonly exec: string;

@@ -19,6 +19,8 @@ export interface Use {
   readonly strict: boolean;
   /** A digest of what its policy lets it see. */
   readonly policy?: string;
+  /** For a detached command: since when it runs. UTC, ISO 8601. */
+  readonly detached?: string;
   /** The Drydock process that started it. */
   readonly owner: Owner;
   /** The anchor of its namespaces (see `started`), `keeper` on disk. Absent until the command is up. */
@@ -60,6 +62,15 @@ export class Uses {
       .flatMap((name) => this.#livingOrForgotten(users, name));
   }
 
+  /** The detached command that runs inside. Removes nothing, so it needs no claim. */
+  detached(planId: string): Use | undefined {
+    using users = this.#folders.usesIfThere();
+    const names = users?.names().filter((name) => name.startsWith(`${planId}-`)) ?? [];
+    return names
+      .flatMap((name) => (users && this.#living(users, name)) ?? [])
+      .find(({ detached }) => detached !== undefined);
+  }
+
   /**
    * The plans with a dead command. Removes nothing, so it needs no claim; costs nothing without recorded
    * commands.
@@ -95,7 +106,7 @@ export class Uses {
   }
 
   /** Counts a new command as inside from now on. */
-  begin(planId: string, facts: Pick<Use, "command" | "strict" | "policy">): OwnUse {
+  begin(planId: string, facts: Pick<Use, "command" | "strict" | "policy" | "detached">): OwnUse {
     const { owner, release } = this.#owners.enter();
     const use: Use = { id: newId(), ...facts, owner };
     const name = `${planId}-${use.id}`;
@@ -128,11 +139,15 @@ export class Uses {
 }
 
 /** The error for a plan in which a command runs. `why` goes on in the sentence. */
-export function inUse({ name }: PlanRecord, { command, owner }: Use, why?: string): BusyError {
-  const running = `'${command}' is running in the plan ${name} (pid ${owner.pid})`;
+export function inUse({ name }: PlanRecord, { command, owner, detached }: Use, why?: string): BusyError {
+  const how = detached === undefined ? "is running" : "is running detached";
+  const running = `'${command}' ${how} in the plan ${name} (pid ${owner.pid})`;
   return new BusyError(why === undefined ? `${running}.` : `${running}, ${why}.`, {
     holder: `${command} (pid ${owner.pid} on ${owner.host})`,
-    hint: `Wait until it has ended, or stop it with 'kill ${owner.pid}'.`,
+    hint:
+      detached === undefined
+        ? `Wait until it has ended, or stop it with 'kill ${owner.pid}'.`
+        : `Attach to it, or stop it with 'kill ${owner.pid}'. A cancel by force ends it with its plan.`,
   });
 }
 

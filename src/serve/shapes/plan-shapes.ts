@@ -31,6 +31,15 @@ const planResource = z.strictObject({
   path: z.string().nullable(),
 });
 
+/** The detached command that was started last in a plan. */
+const detachedShape = z.strictObject({
+  command: z.string(),
+  since: z.string(),
+  pid: z.number().optional().describe("While it runs: the process that keeps it."),
+  endedAt: z.string().optional(),
+  exitCode: z.number().optional(),
+});
+
 /** A resource that an undo leaves as it landed. */
 const lastingShape = z.strictObject({
   resource: z.string(),
@@ -48,6 +57,7 @@ export const planShape = z
     message: z.string().optional(),
     labels: z.record(z.string(), z.string()).optional(),
     review: z.enum(REVIEW_STATES).optional(),
+    detached: detachedShape.optional(),
     undo: z
       .union([
         z.strictObject({ until: z.string(), leaving: z.array(z.string()).optional() }),

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, constants, openSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
-import { failedWith } from "../calls/errno.ts";
+import { failedWith, unlessFailed } from "../calls/errno.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 
 /**
@@ -12,6 +12,12 @@ import { type Failpoint, passFailpoint } from "../failpoints.ts";
  * reached through a descriptor of its folder, by `/proc/self/fd`.
  */
 const LONGEST_LINE = 1 << 30;
+
+/** A socket and the folder that it is in. */
+export interface SocketPlace {
+  readonly folder: string;
+  readonly name: string;
+}
 
 /** A server that answers each line with a line. `gone` aborts when the client no longer waits. */
 export function lineServer(answer: (line: string, gone: AbortSignal) => Promise<string>): Server {
@@ -45,7 +51,7 @@ export async function listenIn(
   name: string,
   server: Server,
 ): Promise<{ close(): void }> {
-  const fd = openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY);
+  const fd = openFolder(folder);
   const path = `/proc/self/fd/${fd}/${name}`;
   passFailpoint(point);
   rmSync(path, { force: true });
@@ -70,18 +76,13 @@ export async function listenIn(
  */
 export async function askPrivately(
   point: Failpoint,
-  { folder, name }: { readonly folder: string; readonly name: string },
+  { folder, name }: SocketPlace,
   line: string,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   passFailpoint(point);
-  let fd: number;
-  try {
-    fd = openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT")) return undefined;
-    throw thrown;
-  }
+  const fd = unlessFailed(["ENOENT"], () => openFolder(folder));
+  if (fd === undefined) return undefined;
   try {
     const socket = connect({ path: `/proc/self/fd/${fd}/${name}`, allowHalfOpen: true });
     const answered = lineFrom(socket);
@@ -100,6 +101,32 @@ export async function askPrivately(
   } finally {
     closeSync(fd);
   }
+}
+
+/**
+ * A connection to a socket in a folder of Drydock's own, for more than one line. Undefined if no process
+ * listens there.
+ */
+export async function connectPrivately({ folder, name }: SocketPlace): Promise<Socket | undefined> {
+  const fd = unlessFailed(["ENOENT"], () => openFolder(folder));
+  if (fd === undefined) return undefined;
+  const socket = connect(`/proc/self/fd/${fd}/${name}`);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once("connect", resolve);
+      socket.once("error", reject);
+    });
+    return socket;
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT", "ECONNREFUSED")) return undefined;
+    throw thrown;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function openFolder(folder: string): number {
+  return openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY);
 }
 
 function listening(server: Server, path: string): Promise<void> {

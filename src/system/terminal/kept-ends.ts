@@ -1,4 +1,5 @@
 import { pathFromBytes } from "../../core/paths/byte-path.ts";
+import { LastBytes } from "./last-bytes.ts";
 
 /** The output of a command: exactly what it wrote, unless it is truncated. */
 export interface CapturedOutput {
@@ -18,46 +19,30 @@ export class KeptEnds {
   readonly #most: number;
   readonly #first: Buffer[] = [];
   #firstLength = 0;
-  #last: Buffer[] = [];
-  #lastLength = 0;
-  #total = 0;
+  readonly #last: LastBytes;
 
   constructor(most: number) {
     this.#most = most;
+    this.#last = new LastBytes(most);
   }
 
   add(bytes: Buffer): void {
-    this.#total += bytes.length;
     const room = this.#most - this.#firstLength;
     const [first, rest] = [bytes.subarray(0, room), bytes.subarray(room)];
     if (first.length > 0) this.#first.push(first);
     this.#firstLength += first.length;
-    if (rest.length === 0) return;
-    // A piece that is long enough takes the place of all before it, without copies of them.
-    if (rest.length >= this.#most) {
-      this.#last = [];
-      this.#lastLength = 0;
-    }
-    this.#last.push(rest);
-    this.#lastLength += rest.length;
-    // Joined now and then, not at every piece: many small pieces must not take much time.
-    if (this.#lastLength > 2 * this.#most + rest.length) this.#trim();
-  }
-
-  #trim(): void {
-    const joined = Buffer.concat(this.#last);
-    this.#last = [Buffer.from(joined.subarray(Math.max(0, joined.length - this.#most)))];
-    this.#lastLength = this.#last[0]?.length ?? 0;
+    if (rest.length > 0) this.#last.add(rest);
   }
 
   output(): CapturedOutput {
     const first = Buffer.concat(this.#first);
-    if (this.#total <= this.#most) return outputOf(first, 0);
-    const all = Buffer.concat([first, ...this.#last]);
+    const total = this.#firstLength + this.#last.total;
+    if (total <= this.#most) return outputOf(first, 0);
+    const all = Buffer.concat([first, this.#last.bytes()]);
     const half = Math.floor(this.#most / 2);
     const head = first.subarray(0, startOfCharacter(first, half));
     const tail = all.subarray(endOfCharacter(all, all.length - half));
-    const omitted = this.#total - head.length - tail.length;
+    const omitted = total - head.length - tail.length;
     const mark = Buffer.from(`\n[… ${omitted} bytes left out …]\n`);
     return outputOf(Buffer.concat([head, mark, tail]), omitted);
   }

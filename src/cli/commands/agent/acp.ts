@@ -6,7 +6,8 @@ import { UsageError } from "../../../core/errors/errors.ts";
 import type { SpawnedCommand } from "../../../run/spawn.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { assertCommand } from "../../options/inner-command.ts";
-import { addRunOptions, type RunOptions, runInPlan } from "../run/run-in-plan.ts";
+import { addRunOptions, runInPlan } from "../run/run-in-plan.ts";
+import type { RunOptions } from "../run/run-options.ts";
 import { toAgent, toEditor } from "./acp-filter.ts";
 
 /** `drydock acp [options] [--] AGENT…`: `drydock run` for an agent that an editor talks to. */
@@ -19,7 +20,7 @@ export function define(command: Command, context: CommandContext): void {
           hint: "Leave --json out; 'drydock plan show --json' shows the plan afterwards.",
         });
       const keep = options.apply !== true && options.discard !== true;
-      await runInPlan(context, assertCommand(agent, "drydock acp AGENT …"), { ...options, keep }, talk);
+      await runInPlan(context, assertCommand(agent, "drydock acp AGENT …"), { ...options, keep }, { talk });
     });
 }
 

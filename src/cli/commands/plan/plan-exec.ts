@@ -8,7 +8,6 @@ import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import {
   addCommandOptions,
-  type CommandOptions,
   commandRequest,
   givenFolder,
   type RequestOptions,
@@ -18,42 +17,78 @@ import { addAddOption, resourceRequests } from "../../options/resource-requests.
 import { scratchLines } from "../../render/plan/outside-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
 import { startLauncher } from "../../start-launcher.ts";
-
-interface ExecOptions extends CommandOptions {
-  readonly add?: readonly string[];
-  readonly maxOutput?: number;
-}
+import type { ExecOptions, Talk } from "../run/run-options.ts";
+import { startDetached } from "../run/start-detached.ts";
 
 /** `drydock plan exec [PLAN] [options] -- COMMAND…` */
 export function define(command: Command, context: CommandContext): void {
   command
     .usage("[options] [PLAN] -- COMMAND…")
     .argument("[PLAN...]", "id of the plan, the beginning of it, or its name; default: the only open plan")
-    .option("--max-output <size>", "with --json: how much to keep of each output (default: 1m)", parseSize);
+    .option("--max-output <size>", "with --json: how much to keep of each output (default: 1m)", parseSize)
+    .option("--detach", "leave the command running; 'drydock attach' shows its terminal");
   addAddOption(addCommandOptions(command, "where the command starts")).action(
     async (given: readonly string[], options: ExecOptions) => {
       const inner = innerCommand(command, "drydock plan exec PLAN");
       const [plan, ...others] = argumentsBefore(given, inner);
       if (others.length > 0)
         throw new UsageError("Only one plan can be named.", { hint: "Write the command after '--'." });
-      const cwd = givenFolder(context, options);
-      const request = {
-        command: inner,
-        ...(cwd !== undefined && { cwd }),
-        ...commandRequest(context, options),
-      };
-      const resources = resourceRequests(options.add ?? [], context.cwd);
-      if (resources.length > 0)
-        await openToChange(context, plan, (drydock) => drydock.plans.add(plan, { resources }));
+      if (options.detach === true)
+        return await startDetached(context, { inner, exec: options, ...(plan !== undefined && { plan }) });
+      const request = await execRequest(context, plan, inner, options);
       const result = context.options.json
         ? await captured(context, plan, request, options.maxOutput)
         : await shown(context, plan, request);
-      if (!context.options.json && !options.quiet)
-        for (const line of scratchLines(result.scratch, context.environment["HOME"]))
-          context.output.notice(line);
+      tellScratch(context, options, result);
       context.exitWith(result.exitCode);
     },
   );
+}
+
+/** What the options say about a command. Takes in the resources that they add to the plan. */
+async function execRequest(
+  context: CommandContext,
+  plan: string | undefined,
+  inner: readonly string[],
+  options: ExecOptions,
+) {
+  const cwd = givenFolder(context, options);
+  const resources = resourceRequests(options.add ?? [], context.cwd);
+  if (resources.length > 0)
+    await openToChange(context, plan, (drydock) => drydock.plans.add(plan, { resources }));
+  return { command: inner, ...(cwd !== undefined && { cwd }), ...commandRequest(context, options) };
+}
+
+/** Runs a detached command in this process, which keeps it. */
+export async function execDetached(
+  context: CommandContext,
+  {
+    plan,
+    inner,
+    exec,
+  }: { readonly plan?: string; readonly inner: readonly string[]; readonly exec: ExecOptions },
+  { talk, detached, signal }: Required<Talk>,
+): Promise<void> {
+  const request = await execRequest(context, plan, inner, exec);
+  const result = await openToChange(context, plan, async (drydock, _, interruption) => {
+    using signals = new RunningSignals(interruption);
+    const onStart: ExecRequest["onStart"] = (running) => signals.passTo(running);
+    const spawned = { ...request, terminal: detached, signal, onStart };
+    await using command = await drydock.spawn(plan, spawned, { detached: true });
+    await talk(command, drydock);
+    return await command.wait();
+  });
+  tellScratch(context, exec, result);
+  context.exitWith(result.exitCode);
+}
+
+function tellScratch(
+  { options, output, environment }: CommandContext,
+  { quiet }: ExecOptions,
+  { scratch }: ExecResult,
+): void {
+  if (options.json || quiet) return;
+  for (const line of scratchLines(scratch, environment["HOME"])) output.notice(line);
 }
 
 /** The command has the streams of this process. */

@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import { UsageError } from "../../../core/errors/errors.ts";
 import { baseName, displayPath } from "../../../core/paths/byte-path.ts";
-import type { PlanLabels } from "../../../core/plan.ts";
 import type { ResourceRequest } from "../../../plans/plan-views.ts";
 import type { ExplainRunRequest } from "../../../run/policy/explain.ts";
 import type { RunFinding, RunOutcome, RunRequest } from "../../../run/run-once.ts";
@@ -10,12 +9,7 @@ import { EXIT } from "../../exit-codes.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { addAllowOption } from "../../options/allow-option.ts";
 import { checkoutAround } from "../../options/checkout-around.ts";
-import {
-  addCommandOptions,
-  type CommandOptions,
-  commandRequest,
-  givenFolder,
-} from "../../options/command-options.ts";
+import { addCommandOptions, commandRequest, givenFolder } from "../../options/command-options.ts";
 import { addLabelOption } from "../../options/label-option.ts";
 import { addAddOption, addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
 import { explainLines } from "../../render/explain-lines.ts";
@@ -23,21 +17,9 @@ import { reportAttention } from "../../render/plan/apply-outcome.ts";
 import { findingLines, outcomeLines } from "../../render/plan/run-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
 import { startLauncher } from "../../start-launcher.ts";
-import { decide, type EndOptions } from "./decision.ts";
-
-/** The options of `run` and `shell`. */
-export interface RunOptions extends CommandOptions, EndOptions {
-  readonly resource?: readonly string[];
-  readonly add?: readonly string[];
-  readonly name?: string;
-  readonly label?: PlanLabels;
-  readonly stat?: number;
-  readonly message?: string;
-  readonly squash?: boolean;
-  readonly allowIrreversible?: boolean;
-  readonly allow?: readonly string[];
-  readonly explain?: boolean;
-}
+import { decide } from "./decision.ts";
+import type { RunOptions, Talk } from "./run-options.ts";
+import { startDetached } from "./start-detached.ts";
 
 export function addRunOptions(command: Command): Command {
   addLabelOption(addAddOption(addResourceOption(command)))
@@ -56,6 +38,7 @@ export function addRunOptions(command: Command): Command {
       ]),
     );
   addCommandOptions(command, "work as if started in this folder")
+    .option("--detach", "leave the command running; 'drydock attach' shows its terminal")
     .option("--explain", "say what the command would be allowed, and why; run nothing")
     .option("--stat <lines>", "how many lines of changes to show at most; default: 30", parseLines)
     .option("--allow-irreversible", "allow resources whose changes can't be undone");
@@ -82,17 +65,18 @@ function currentFolder(cwd: string, home: string | undefined): ResourceRequest {
 }
 
 /**
- * Makes a plan, runs a command inside, and lands, keeps or throws away its changes. With `talk` the command's
- * streams are that function's.
+ * Makes a plan, runs a command inside, and lands, keeps or throws away its changes.
  */
 export async function runInPlan(
   context: CommandContext,
   inner: readonly string[],
   options: RunOptions,
-  talk?: RunRequest["talk"],
+  talking?: Talk,
 ): Promise<void> {
   const { resource: given, name, label: labels, allow, allowIrreversible = false } = options;
   const { message, squash = false } = options;
+  if (options.detach === true && options.explain !== true && talking === undefined)
+    return await startDetached(context, { inner, run: options });
   const folder = givenFolder(context, options);
   if (folder !== undefined) await context.enter(folder);
   const first =
@@ -102,10 +86,10 @@ export async function runInPlan(
   const resources = [...first, ...resourceRequests(options.add ?? [], context.cwd)];
   const request = commandRequest(context, options);
   if (options.explain === true) return await explainRun(context, { resources, command: inner, ...request });
-  using _ = talk === undefined ? await startLauncher(context, request) : undefined;
+  using _ = talking === undefined ? await startLauncher(context, request) : undefined;
   await openToChange(context, undefined, async (drydock, signal, interruption) => {
     const atCommand = new DisposableStack();
-    const outcome = await drydock.run({
+    const run: RunRequest = {
       plan: {
         resources,
         ...(name === undefined ? {} : { name }),
@@ -118,7 +102,8 @@ export async function runInPlan(
       ...(message !== undefined && { message }),
       squash,
       ...request,
-      ...(talk !== undefined && { talk }),
+      ...(talking !== undefined && { talk: (command) => talking.talk(command, drydock) }),
+      ...(talking?.signal !== undefined && { signal: talking.signal }),
       onStart: (running) => {
         atCommand.use(new RunningSignals(interruption)).passTo(running);
         // A signal came while the command started.
@@ -133,6 +118,9 @@ export async function runInPlan(
       onKept: (planId) => {
         context.failedPlan = planId;
       },
+    };
+    const outcome = await drydock.run(run, {
+      ...(talking?.detached !== undefined && { detached: talking.detached }),
     });
     atCommand.dispose();
     tellOutcome(context, options, outcome);

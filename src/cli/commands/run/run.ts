@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../../command-context.ts";
 import { assertCommand } from "../../options/inner-command.ts";
-import { addRunOptions, type RunOptions, runInPlan } from "./run-in-plan.ts";
+import { addRunOptions, runInPlan } from "./run-in-plan.ts";
+import type { RunOptions } from "./run-options.ts";
 
 /** `drydock run [options] [--] COMMAND…`: the first word that is no option begins the command. */
 export function define(command: Command, context: CommandContext): void {

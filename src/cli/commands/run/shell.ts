@@ -1,7 +1,8 @@
 import { userInfo } from "node:os";
 import type { Command } from "commander";
 import type { CommandContext } from "../../command-context.ts";
-import { addRunOptions, type RunOptions, runInPlan } from "./run-in-plan.ts";
+import { addRunOptions, runInPlan } from "./run-in-plan.ts";
+import type { RunOptions } from "./run-options.ts";
 
 /** `drydock shell [options]`: `drydock run` with the user's shell. */
 export function define(command: Command, context: CommandContext): void {

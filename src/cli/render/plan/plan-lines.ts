@@ -1,5 +1,5 @@
 import { displayPath } from "../../../core/paths/byte-path.ts";
-import type { PlanResourceView, PlanView } from "../../../plans/plan-views.ts";
+import type { DetachedView, PlanResourceView, PlanView } from "../../../plans/plan-views.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
@@ -34,6 +34,7 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
     ["created", plan.createdAt],
     ...(plan.message === undefined ? [] : [["message", oneLine(plan.message)] as const]),
     ...(plan.labels === undefined ? [] : [["labels", labelsText(plan)] as const]),
+    ...(plan.detached === undefined ? [] : [["detached", detachedText(plan.detached)] as const]),
     ...(plan.undo === undefined ? [] : [["undo", undoText(plan.undo)] as const]),
     ...(plan.stays ?? []).map((stays) => ["stays", lastingText(stays)] as const),
   ];
@@ -104,6 +105,13 @@ function undoText(undo: NonNullable<PlanView["undo"]>): string {
   if (!("until" in undo)) return `not possible: ${oneLine(undo.not)}`;
   const without = undo.leaving?.map((name) => ` --leave ${oneLine(name)}`).join("");
   return `possible until ${undo.until}${without === undefined ? "" : `, with${without}`}`;
+}
+
+function detachedText({ command, since, pid, endedAt, exitCode }: DetachedView): string {
+  const words = `'${oneLine(command)}'`;
+  if (pid !== undefined) return `${words} runs since ${since} (pid ${pid}; drydock attach)`;
+  if (endedAt === undefined) return `${words} was killed; it ran since ${since}`;
+  return `${words} ended at ${endedAt}, with exit code ${exitCode}`;
 }
 
 function labelsText({ labels = {} }: PlanView): string {

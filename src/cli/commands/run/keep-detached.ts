@@ -1,0 +1,63 @@
+import { DetachedTerminal } from "../../../run/detached/detached-terminal.ts";
+import { commandText } from "../../../run/exec.ts";
+import { StandardStream } from "../../../system/terminal/standard-stream.ts";
+import { CommandContext } from "../../command-context.ts";
+import { errorLines } from "../../error-report.ts";
+import { exitCodeOf } from "../../exit-codes.ts";
+import { Output, type OutputStream } from "../../terminal/output.ts";
+import { terminalFeatures } from "../../terminal/terminal.ts";
+import { execDetached } from "../plan/plan-exec.ts";
+import { runInPlan } from "./run-in-plan.ts";
+import type { Talk } from "./run-options.ts";
+import type { DetachedReport, DetachedStart } from "./start-detached.ts";
+
+/**
+ * Keeps a detached command: this process runs it as `run` or `plan exec` would, at a terminal that others can
+ * attach to. It leads a session of its own, so it outlives the command that started it, and when it is
+ * killed, so is the command. It says that the command is up by a line of JSON and `ready`; what it says
+ * before goes to the command that started it, and what it says later to those who are attached.
+ */
+export async function keepDetached(input: string): Promise<void> {
+  const { work, size, cwd, environment, options } = JSON.parse(input) as DetachedStart;
+  let terminal: DetachedTerminal | undefined;
+  const stdout = new StandardStream(1);
+  const stderr = new StandardStream(2);
+  const said: OutputStream = {
+    write: (bytes) => {
+      if (terminal === undefined) stderr.write(bytes);
+      else
+        for (const line of Buffer.from(bytes).toString().split("\n")) if (line !== "") terminal.notice(line);
+    },
+  };
+  const features = terminalFeatures({ stdoutIsTerminal: false, stderrIsTerminal: false }, environment);
+  const context = new CommandContext(new Output(said, said, features), environment, {
+    ...options,
+    json: false,
+  });
+  await context.enter(cwd);
+  const stop = new AbortController();
+  const talk: Talk["talk"] = async (command, { stateDir, plans }) => {
+    const parts = { stateDir, command, size, onStop: () => stop.abort() };
+    const opened = await DetachedTerminal.open(parts);
+    const { name } = await plans.find(command.planId);
+    const report: DetachedReport = {
+      ...{ planId: command.planId, name, command: commandText(work.inner), pid: process.pid },
+    };
+    stdout.write(Buffer.from(`${JSON.stringify(report)}\nready\n`));
+    terminal = opened;
+    await opened.shown();
+  };
+  const talking = { talk, detached: size, signal: stop.signal };
+  let exitCode: number;
+  try {
+    if ("run" in work) await runInPlan(context, work.inner, work.run, talking);
+    else await execDetached(context, work, talking);
+    exitCode = context.exitCode;
+  } catch (thrown) {
+    if (terminal === undefined) throw thrown;
+    for (const line of errorLines(thrown, context.output.errorStyles, context.failedPlan))
+      context.output.notice(line);
+    exitCode = context.exitCode === 0 ? exitCodeOf(thrown) : context.exitCode;
+  }
+  await terminal?.end({ exitCode });
+}

@@ -1,0 +1,107 @@
+import type { Socket } from "node:net";
+import { terminalSocket } from "../../plans/history/last-detached.ts";
+import { type Failpoint, failpoint, passFailpoint } from "../../system/failpoints.ts";
+import { connectPrivately } from "../../system/process/private-socket.ts";
+import type { WindowSize } from "../../system/terminal/program-streams.ts";
+import {
+  type DetachedEnd,
+  type Frame,
+  FrameReader,
+  frame,
+  framesOf,
+  type Hello,
+} from "./detached-protocol.ts";
+
+const POINTS = { attach: failpoint("detached.attach"), stop: failpoint("detached.stop") };
+
+/** A detached command that runs. */
+export interface DetachedPlace {
+  readonly stateDir: string;
+  readonly planId: string;
+  readonly exec: string;
+}
+
+/** What comes from a detached command. */
+export interface AttachmentEvents {
+  output(bytes: Buffer): void;
+  /** A line that is said to users. */
+  notice(line: string): void;
+}
+
+/** A connection to the terminal of a detached command. */
+export class Attachment implements Disposable {
+  readonly #socket: Socket;
+  /** `left`: by this side. `lost`: the process that kept the command was killed, and the command with it. */
+  readonly ended: Promise<DetachedEnd | "left" | "lost">;
+  #hasLeft = false;
+
+  private constructor(socket: Socket, events: AttachmentEvents) {
+    this.#socket = socket;
+    const ended = Promise.withResolvers<DetachedEnd | "left" | "lost">();
+    this.ended = ended.promise;
+    const reader = new FrameReader();
+    const take = ({ kind, bytes }: Frame): void => {
+      if (kind === "output") events.output(bytes);
+      else if (kind === "notice") events.notice(bytes.toString());
+      else if (kind === "end") ended.resolve(JSON.parse(bytes.toString()) as DetachedEnd);
+    };
+    socket.on("data", (bytes: Buffer) => {
+      try {
+        for (const each of reader.take(bytes)) take(each);
+      } catch (thrown) {
+        ended.reject(thrown);
+        socket.destroy();
+      }
+    });
+    // The end of the connection says the same.
+    socket.on("error", () => socket.destroy());
+    socket.once("close", () => ended.resolve(this.#hasLeft ? "left" : "lost"));
+  }
+
+  /** Undefined if nothing listens there: the command has just ended, or its process was killed. */
+  static async open(
+    place: DetachedPlace,
+    size: WindowSize | undefined,
+    events: AttachmentEvents,
+  ): Promise<Attachment | undefined> {
+    return await Attachment.#connect(POINTS.attach, place, size, events);
+  }
+
+  /** Ends a detached command, and waits until all that belongs to its end is done. */
+  static async stop(place: DetachedPlace): Promise<void> {
+    const nothing = { output: () => undefined, notice: () => undefined };
+    using attachment = await Attachment.#connect(POINTS.stop, place, undefined, nothing);
+    if (attachment === undefined) return;
+    attachment.#socket.write(frame("stop", ""));
+    await attachment.ended;
+  }
+
+  static async #connect(
+    point: Failpoint,
+    { stateDir, planId, exec }: DetachedPlace,
+    size: WindowSize | undefined,
+    events: AttachmentEvents,
+  ): Promise<Attachment | undefined> {
+    passFailpoint(point);
+    const socket = await connectPrivately(terminalSocket(stateDir, planId));
+    if (socket === undefined) return undefined;
+    const hello: Hello = { exec, ...(size !== undefined && { size }) };
+    const attachment = new Attachment(socket, events);
+    socket.write(frame("hello", hello));
+    return attachment;
+  }
+
+  type(keys: Buffer): void {
+    for (const each of framesOf("keys", keys)) this.#socket.write(each);
+  }
+
+  resize(size: WindowSize): void {
+    this.#socket.write(frame("size", size));
+  }
+
+  /** Leaves; the command goes on. */
+  [Symbol.dispose](): void {
+    this.#hasLeft = true;
+    this.#socket.destroy();
+  }
+}

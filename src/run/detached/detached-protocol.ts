@@ -1,0 +1,79 @@
+import { StateError } from "../../core/errors/errors.ts";
+import type { WindowSize } from "../../system/terminal/program-streams.ts";
+
+/**
+ * What a detached command and those who are attached to it say to each other.
+ *
+ * The process that keeps the command listens at `runs/PLAN/terminal.sock` in the state directory, which only
+ * this user can reach, and which goes with the plan. Both sides send frames: a letter for what it is, the
+ * length of the rest as four bytes, the rest.
+ *
+ * A client begins with `hello`. It names the command by its id, which is in the state directory: where there
+ * are no namespaces, a command inside of a plan can connect to a socket, but not read such a file. Then it
+ * gets what is said to users so far, the output that is kept, and from there on everything. The last frame is
+ * `end`. It can send `keys` and `size`, or `stop`, which ends the command.
+ */
+const LETTERS = { hello: 72, keys: 75, size: 83, stop: 88, output: 79, notice: 78, end: 69 } as const;
+
+export type FrameKind = keyof typeof LETTERS;
+
+export interface Frame {
+  readonly kind: FrameKind;
+  readonly bytes: Buffer;
+}
+
+export interface Hello {
+  /** The id of the command. */
+  readonly exec: string;
+  /** That of the client's terminal, if it has one. */
+  readonly size?: WindowSize;
+}
+
+/** How a detached command ended, with all that came after it. */
+export interface DetachedEnd {
+  /** As `run` and `plan exec` would have ended. */
+  readonly exitCode: number;
+}
+
+const HEAD = 5;
+/** No side sends longer ones. */
+const LONGEST = 1024 * 1024;
+
+export function frame(kind: FrameKind, content: Uint8Array | string | object): Buffer {
+  const bytes =
+    content instanceof Uint8Array
+      ? content
+      : Buffer.from(typeof content === "string" ? content : JSON.stringify(content));
+  const head = Buffer.alloc(HEAD);
+  head[0] = LETTERS[kind];
+  head.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([head, bytes]);
+}
+
+/** Bytes of any number as frames of one kind. */
+export function* framesOf(kind: FrameKind, bytes: Buffer): Generator<Buffer> {
+  for (let from = 0; from < bytes.length; from += LONGEST)
+    yield frame(kind, bytes.subarray(from, from + LONGEST));
+}
+
+/** Puts frames together from what a socket brings. */
+export class FrameReader {
+  #rest: Buffer = Buffer.alloc(0);
+
+  /** Throws if the other side does not speak this protocol. */
+  *take(bytes: Buffer): Generator<Frame> {
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    while (this.#rest.length >= HEAD) {
+      const length = this.#rest.readUInt32BE(1);
+      const [kind] = Object.entries(LETTERS).find(([, letter]) => letter === this.#rest[0]) ?? [];
+      if (kind === undefined || length > LONGEST)
+        throw new StateError("The other side of the terminal sent what is no message.", {
+          hint: "Attach with the version of Drydock that started the command.",
+        });
+      if (this.#rest.length < HEAD + length) return;
+      const content = this.#rest.subarray(HEAD, HEAD + length);
+      this.#rest = this.#rest.subarray(HEAD + length);
+      yield { kind: kind as FrameKind, bytes: content };
+    }
+  }
+}

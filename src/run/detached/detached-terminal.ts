@@ -1,0 +1,164 @@
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { terminalSocket } from "../../plans/history/last-detached.ts";
+import { listenAtSocket } from "../../system/state/service-socket.ts";
+import { LastBytes } from "../../system/terminal/last-bytes.ts";
+import type { WindowSize } from "../../system/terminal/program-streams.ts";
+import { TerminalModes } from "../../system/terminal/terminal-modes.ts";
+import type { SpawnedCommand } from "../spawn.ts";
+import { DetachedClient } from "./detached-client.ts";
+import type { DetachedEnd, Frame, Hello } from "./detached-protocol.ts";
+
+/** How much of the output is kept for those who attach later. */
+const MOST_KEPT = 256 * 1024;
+/** How many lines that are said to users are kept for them. */
+const MOST_NOTICES = 100;
+/** How long the command waits for a client that does not keep up. From then on, that one misses output. */
+const PATIENCE_MS = 1000;
+/** How long a client may take for the last output, when the command has ended. */
+const LAST_MS = 5000;
+/** Between the two sizes that make a full-screen program draw again. */
+const REDRAW_MS = 100;
+
+export interface DetachedParts {
+  readonly stateDir: string;
+  readonly command: SpawnedCommand;
+  readonly size: WindowSize;
+  /** A client asks for the end of the command. */
+  readonly onStop: () => void;
+}
+
+/**
+ * The terminal of a detached command, in the process that keeps it. Any number of clients can be attached:
+ * all see the same and all can type, and the size is that of the last one that attached or changed its own.
+ * The output is always read, so the command goes on whether one is attached or not.
+ */
+export class DetachedTerminal {
+  readonly #parts: DetachedParts;
+  readonly #clients = new Set<DetachedClient>();
+  readonly #last = new LastBytes(MOST_KEPT);
+  readonly #modes = new TerminalModes();
+  readonly #notices: string[] = [];
+  readonly #server = createServer((socket) => this.#accept(socket));
+  readonly #shown: Promise<unknown>;
+  #listening: Disposable | undefined;
+  #size: WindowSize;
+  #redraw: NodeJS.Timeout | undefined;
+
+  private constructor(parts: DetachedParts) {
+    this.#parts = parts;
+    this.#size = parts.size;
+    const { stdout } = parts.command;
+    stdout.on("data", (bytes: Buffer) => this.#show(bytes));
+    this.#shown = once(stdout, "close");
+  }
+
+  /** Listens for clients. The command is up. */
+  static async open(parts: DetachedParts): Promise<DetachedTerminal> {
+    const terminal = new DetachedTerminal(parts);
+    await terminal.#listen();
+    return terminal;
+  }
+
+  async #listen(): Promise<void> {
+    const { stateDir, command } = this.#parts;
+    const { folder, name } = terminalSocket(stateDir, command.planId);
+    this.#listening = await listenAtSocket(this.#server, join(folder, name));
+  }
+
+  /** Resolves when the command has written everything. */
+  async shown(): Promise<void> {
+    await this.#shown;
+  }
+
+  /** Says something to those who are attached, now or later. */
+  notice(line: string): void {
+    this.#notices.push(line);
+    if (this.#notices.length > MOST_NOTICES) this.#notices.shift();
+    for (const client of this.#clients) client.notice(line);
+  }
+
+  /** Says the last word to those who are attached, and listens no more. */
+  async end(how: DetachedEnd): Promise<void> {
+    clearTimeout(this.#redraw);
+    this.#server.close();
+    this.#listening?.[Symbol.dispose]();
+    const slow = setTimeout(() => {
+      for (const client of this.#clients) client.close();
+    }, LAST_MS);
+    await Promise.all([...this.#clients].map((client) => client.end(how)));
+    clearTimeout(slow);
+  }
+
+  #accept(socket: Socket): void {
+    const output = { last: this.#last, enter: () => this.#modes.enter() };
+    const client: DetachedClient = new DetachedClient(socket, output, {
+      frame: (frame) => this.#take(client, frame),
+      gone: () => this.#clients.delete(client),
+    });
+  }
+
+  #take(client: DetachedClient, { kind, bytes }: Frame): void {
+    if (kind === "hello") this.#greet(client, JSON.parse(bytes.toString()) as Hello);
+    // Only those who said hello are heard.
+    else if (!this.#clients.has(client)) client.close();
+    else if (kind === "keys") this.#type(client, bytes);
+    else if (kind === "size") this.#resize(JSON.parse(bytes.toString()) as WindowSize);
+    else if (kind === "stop") this.#parts.onStop();
+  }
+
+  #greet(client: DetachedClient, { exec, size }: Hello): void {
+    if (exec !== this.#parts.command.exec) {
+      client.close();
+      return;
+    }
+    this.#clients.add(client);
+    client.show(this.#notices);
+    if (size === undefined) return;
+    const needsOther = this.#modes.isFullScreen && isSame(size, this.#size);
+    // A program hears only of a size that changes, and then draws everything again.
+    this.#resize(needsOther ? { ...size, rows: Math.max(1, size.rows - 1) } : size);
+    if (needsOther) this.#redraw = setTimeout(() => this.#resize(size), REDRAW_MS);
+  }
+
+  #resize({ rows, columns }: WindowSize): void {
+    clearTimeout(this.#redraw);
+    if (![rows, columns].every((side) => Number.isInteger(side) && side > 0 && side < 65_536)) return;
+    this.#size = { rows, columns };
+    this.#parts.command.resize(this.#size);
+  }
+
+  /** A command that does not read its keyboard keeps its clients waiting, and no memory grows. */
+  #type(client: DetachedClient, keys: Buffer): void {
+    const { stdin } = this.#parts.command;
+    if (!stdin.writable) return;
+    const takesMore = stdin.write(keys, () => client.listen(true));
+    if (!takesMore) client.listen(false);
+  }
+
+  #show(bytes: Buffer): void {
+    this.#last.add(bytes);
+    this.#modes.add(bytes);
+    const before = new Set([...this.#clients].filter(({ isBehind }) => isBehind));
+    for (const client of this.#clients) client.output(bytes);
+    const slow = [...this.#clients].filter((client) => client.isBehind && !before.has(client));
+    if (slow.length > 0) this.#waitFor(slow);
+  }
+
+  #waitFor(slow: readonly DetachedClient[]): void {
+    const { stdout } = this.#parts.command;
+    const until = performance.now() + PATIENCE_MS;
+    stdout.pause();
+    const look = setInterval(() => {
+      const isWaiting = slow.some((client) => client.isBehind && this.#clients.has(client));
+      if (isWaiting && performance.now() < until) return;
+      clearInterval(look);
+      stdout.resume();
+    }, 5);
+  }
+}
+
+function isSame(one: WindowSize, other: WindowSize): boolean {
+  return one.rows === other.rows && one.columns === other.columns;
+}

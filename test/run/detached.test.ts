@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { program, type Running } from "../end-to-end/workplace.ts";
+import { ANY_ACTOR, Stage } from "./stage.ts";
+
+const LEAVE = "\x1c";
+
+interface Detached {
+  readonly planId: string;
+  readonly pid: number;
+}
+
+/** A place with commands that go on. Those that a test leaves running end with it. */
+class DetachedStage extends Stage {
+  /** Starts one from a terminal, which is gone when this returns. */
+  async detach(script: string, ...options: readonly string[]): Promise<Detached> {
+    this.write("project/script", script);
+    this.give();
+    const words = [program, "run", "--detach", "--name", "work", "--json", ...options, "sh", "script"];
+    const { status, stdout } = await this.terminal(words.join(" ")).ended();
+    assert.equal(status, 0, stdout);
+    return JSON.parse(stdout) as Detached;
+  }
+
+  attach(): Running {
+    return this.terminal(`${program} attach work`);
+  }
+
+  /** What `plan show` says of the command. */
+  shown(plan = "work"): { readonly pid?: number; readonly exitCode?: number; readonly command: string } {
+    return this.answer("plan", "show", plan).detached;
+  }
+
+  inPlan(...command: readonly string[]): string {
+    return this.done("plan", "exec", "work", "-q", "--", ...command);
+  }
+
+  /** What running commands and their sockets have in the state directory. */
+  get left(): readonly string[] {
+    const uses = join(this.state, "uses");
+    const runs = readdirSync(join(this.state, "runs"), { recursive: true, encoding: "utf8" });
+    return [...(existsSync(uses) ? readdirSync(uses) : []), ...runs.filter((name) => name.endsWith(".sock"))];
+  }
+}
+
+async function gone(pid: number): Promise<void> {
+  for (let tries = 0; existsSync(`/proc/${pid}`); tries += 1) {
+    assert.ok(tries < 3000, `${pid} never ended`);
+    await setTimeout(20);
+  }
+}
+
+for (const actor of ANY_ACTOR)
+  describe(`a detached run as ${actor}`, () => {
+    it("[I11] goes on without its terminal, has other commands beside it, and can be attached to again", async () => {
+      using stage = new DetachedStage(actor);
+      const { planId, pid } = await stage.detach(
+        'echo begun; read word; echo "got $word" | tee a.txt; stty size; exit 7',
+      );
+      assert.deepEqual([stage.shown().pid, stage.shown().command], [pid, "sh script"]);
+      assert.equal(stage.inPlan("cat", "a.txt"), "one\n");
+      for (const args of [
+        ["plan", "exec", "work", "--detach", "--", "true"],
+        ["plan", "cancel", "work"],
+      ]) {
+        const { status, stderr } = stage.drydock(args);
+        assert.equal(status, 1, args.join(" "));
+        assert.match(stderr, /'sh script' is running detached in the plan work .*\n {2}hint: Attach to it/);
+      }
+      const first = stage.attach();
+      await first.until(() => first.stdout.includes("begun"));
+      first.input(LEAVE);
+      const left = await first.ended();
+      assert.equal(left.status, 0);
+      assert.match(left.stdout, new RegExp(`Left 'sh script', which goes on. .*drydock attach ${planId}`));
+      const both = [stage.attach(), stage.terminal(`stty rows 33 cols 77; ${program} attach work`)];
+      for (const each of both) await each.until(() => each.stdout.includes("begun"));
+      both[1]?.input("word\r");
+      for (const { status, stdout } of await Promise.all(both.map((each) => each.ended()))) {
+        assert.equal(status, 7);
+        assert.match(
+          stdout,
+          /got word[\s\S]*\n33 77\r[\s\S]*Kept as plan/,
+          "the size is that of the last one",
+        );
+      }
+      await gone(pid);
+      assert.deepEqual([stage.shown().pid, stage.shown().exitCode], [undefined, 7]);
+      const later = stage.drydock(["attach", "work"]);
+      assert.equal(later.status, 7);
+      assert.match(later.stdout, /begun[\s\S]*got word/);
+      assert.match(stage.done("plan", "log", "work"), /detached .*sh script[\s\S]*executed .*exit code 7/);
+      assert.deepEqual(stage.left, []);
+      assert.equal(stage.read("project/a.txt"), "one\n");
+    });
+
+    it("[I11] keeps the last of its output, waits for no client that does not read, and ends with its plan", async () => {
+      using stage = new DetachedStage(actor);
+      const { pid } = await stage.detach(
+        "until [ -e go ]; do sleep 0.1; done; seq 1 600000; touch done; exec sleep 1000",
+      );
+      const slow = stage.start(["attach", "work"]);
+      await slow.until(() => readFileSync(`/proc/${pid}/net/unix`, "latin1").includes("terminal.sock"));
+      stage.inPlan("touch", "go");
+      await slow.until(() => slow.stdout.startsWith("1\r\n2\r\n"));
+      slow.signal("SIGSTOP");
+      stage.inPlan("sh", "-c", "until [ -e done ]; do sleep 0.1; done");
+      const late = stage.start(["attach", "work"]);
+      await late.until(() => late.stdout.includes("\r\n600000\r\n"));
+      assert.match(late.stdout, /^\r\n\[… \d{7} bytes left out …\]\r\n\d+\r\n/);
+      assert.ok(late.stdout.length <= 256 * 1024 + 100, "the kept output is bounded");
+      slow.signal("SIGCONT");
+      await slow.until(() => slow.stdout.includes("\r\n600000\r\n"));
+      const ended = Promise.all([slow.ended(), late.ended()]);
+      stage.done("plan", "cancel", "work", "--force");
+      const ends = await ended;
+      assert.deepEqual(
+        ends.map(({ status }) => status),
+        [143, 143],
+      );
+      await gone(pid);
+      assert.deepEqual(stage.left, []);
+      assert.equal(stage.answer("plan", "list").plans.length, 0);
+    });
+
+    it("[I11] ends when the process that keeps it is killed, and its plan keeps the work", async () => {
+      using stage = new DetachedStage(actor);
+      const { planId, pid } = await stage.detach("echo two > a.txt; echo begun; exec sleep 1000");
+      const attached = stage.attach();
+      await attached.until(() => attached.stdout.includes("begun"));
+      const [command = 0] = stage
+        .answer("plan", "show", "work", "--places")
+        .places.flatMap(({ kind, location }: { readonly kind: string; readonly location: string }) =>
+          kind === "command" ? Number(/\d+/.exec(location)?.[0]) : [],
+        );
+      process.kill(pid, "SIGKILL");
+      const { status, stdout } = await attached.ended();
+      assert.deepEqual([status, /'sh script' was killed/.test(stdout)], [1, true], stdout);
+      await gone(pid);
+      await gone(command);
+      assert.deepEqual(stage.shown().exitCode, undefined);
+      assert.match(stage.done("plan", "show", planId), /detached +'sh script' was killed/);
+      assert.equal(stage.drydock(["attach", "work"]).status, 1);
+      assert.equal(stage.inPlan("cat", "a.txt"), "two\n");
+      assert.doesNotMatch(readFileSync("/proc/mounts", "utf8"), new RegExp(planId));
+      stage.done("plan", "cancel", "work");
+      assert.deepEqual(stage.left, []);
+    });
+
+    it("[I11] lands with --apply when it has succeeded, and not when it has failed", async () => {
+      using stage = new DetachedStage(actor);
+      for (const [code, word] of [
+        [3, "one"],
+        [0, "two"],
+      ] as const) {
+        const { planId, pid } = await stage.detach(`echo two > a.txt; exit ${code}`, "--apply");
+        assert.equal(stage.drydock(["attach", planId]).status, code);
+        await gone(pid);
+        assert.equal(stage.read("project/a.txt"), `${word}\n`);
+        assert.deepEqual(stage.shown(planId).exitCode, code);
+        if (code === 3) stage.done("plan", "cancel", planId);
+      }
+    });
+
+    it("[I11] is there as a whole or not at all when a process of ours dies", async () => {
+      using stage = new DetachedStage(actor);
+      const run = ["run", "--detach", "--name", "work", "sleep", "1000"];
+      const dying = (args: readonly string[], point: string) =>
+        stage.drydock(args, { env: { DRYDOCK_FAILPOINT: `${point}=kill` } });
+      dying(run, "detached.start");
+      assert.equal(stage.answer("plan", "list").plans.length, 0);
+      // The process that keeps the command dies here.
+      const { status, stderr } = dying(run, "service.listen");
+      assert.deepEqual([status, /was killed, and the command with it/.test(stderr)], [1, true], stderr);
+      assert.match(stage.done("plan", "show", "work"), /'sleep 1000' was killed/);
+      assert.deepEqual(stage.left, []);
+      stage.done("plan", "exec", "work", "--detach", "--", "sleep", "1000");
+      dying(["attach", "work"], "detached.attach");
+      dying(["plan", "cancel", "work", "--force"], "detached.stop");
+      const { pid = 0 } = stage.shown();
+      assert.ok(existsSync(`/proc/${pid}`));
+      stage.done("plan", "cancel", "work", "--force");
+      await gone(pid);
+      assert.deepEqual(stage.left, []);
+    });
+  });

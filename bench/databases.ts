@@ -15,7 +15,8 @@ import { makeTree } from "./trees.ts";
  * What does a plan cost over a folder, a SQLite database and one of PostgreSQL, from its making to its
  * landing, against the same work in the originals themselves? That one is not isolated and not atomic, but
  * durable: what was written is on disk when it is done. Ours is the built program, because the process that
- * holds the transaction is started from it.
+ * holds the transaction is started from it. And what does a statement cost a client that works in such a
+ * plan, beside a direct connection that does not wait for the disk?
  */
 const FILES = 1_000;
 const CHANGED_FILES = 20;
@@ -24,6 +25,8 @@ const CHANGED_ROWS = 1_000;
 const SQLITE_ROWS = 400_000;
 const POSTGRES_ROWS = 100_000;
 const ROUNDS = 7;
+/** Each looks up a row by its key, or changes one. */
+const STATEMENTS = 500;
 
 const missing = whyNoServer("postgres");
 if (missing !== undefined) throw new Error(missing);
@@ -46,7 +49,13 @@ try {
   await makePostgres();
   const both = await alternate(ROUNDS, { planned: planned(), directly: directly() });
   const what = "a folder, 100 MB of SQLite, PostgreSQL: create, work, apply";
-  answer([compare(what, both.planned, "the work alone", both.directly, { atMost: 2 })]);
+  const client = await clients();
+  answer([
+    compare(what, both.planned, "the work alone", both.directly, { atMost: 2 }),
+    compare(`${STATEMENTS} statements of a client in a plan`, client.inside, "direct", client.direct, {
+      atMost: 2.5,
+    }),
+  ]);
 } finally {
   server.remove();
 }
@@ -102,6 +111,35 @@ function planned(): Side {
     after: async () => {
       await using drydock = await opened();
       await drydock.cleanup.purge({ force: true });
+    },
+  };
+}
+
+async function clients() {
+  await using drydock = await opened();
+  const plan = await drydock.plans.create({ resources: [{ location: server.url(), name: "postgres" }] });
+  const inside = new pg.Client({ connectionString: await plan.resource("postgres").path() });
+  const direct = new pg.Client({ connectionString: server.url(), options: "-c synchronous_commit=off" });
+  try {
+    await inside.connect();
+    await direct.connect();
+    return await alternate(ROUNDS, { inside: statements(inside, 0), direct: statements(direct, 1) });
+  } finally {
+    await inside.end();
+    await direct.end();
+    await plan.cancel();
+  }
+}
+
+/** The rows of both sides differ, so that neither waits for the other's. */
+function statements(client: pg.Client, side: 0 | 1): Side {
+  return {
+    run: async () => {
+      for (let at = 0; at < STATEMENTS / 2; at += 1) {
+        const id = 2 * at + side + 1;
+        await client.query("SELECT * FROM items WHERE id = $1", [id]);
+        await client.query("UPDATE items SET number = number + 1 WHERE id = $1", [id]);
+      }
     },
   };
 }

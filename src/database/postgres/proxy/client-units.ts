@@ -9,12 +9,11 @@ import { Work } from "./work.ts";
 const GUARD = "drydock_guard";
 const BACK = `ROLLBACK TO SAVEPOINT ${GUARD}`;
 const MOVE = `RELEASE SAVEPOINT ${GUARD}; SAVEPOINT ${GUARD}`;
-/**
- * Each transaction and savepoint in which something was written has a lock on its own number. Beside it,
- * whether a commit would check anything.
- */
-const FACTS = `SELECT (SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'transactionid' AND pid = pg_catalog.pg_backend_pid()),
-  EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable)`;
+/** Each transaction and savepoint in which something was written has a lock on its own number. */
+const NUMBERS = `SELECT count(*) FROM pg_catalog.pg_lock_status()
+  WHERE locktype = 'transactionid' AND pid = pg_catalog.pg_backend_pid()`;
+/** Whether a commit would check anything. */
+const DEFERRABLE = "SELECT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable)";
 
 /** What all clients of a plan share. */
 export interface PlanParts {
@@ -31,6 +30,8 @@ export interface PlanParts {
 export interface PlanFacts {
   /** How many numbers it has; undefined if that has to be asked. */
   numbers: string | undefined;
+  /** Whether that stays so: all that encloses the guard has a number. */
+  isSettled: boolean;
   hasDeferrable: boolean;
   /** The count of other runs on the connection when this was learnt. */
   at: number;
@@ -132,7 +133,8 @@ export class ClientUnits {
     if (work.hasCursors) script.push("CLOSE ALL");
     if (!onlyReads || hasWritten) {
       script.push(MOVE);
-      facts.numbers = undefined;
+      if (hasWritten || !facts.isSettled) facts.numbers = undefined;
+      if (work.executed.some(({ rows }) => rows > 0)) facts.isSettled = true;
     }
     if (work.changesDefinitions) facts.at = -1;
     if (script.length > 0) await session.control(script.join("; "));
@@ -147,7 +149,9 @@ export class ClientUnits {
 
   /** Nothing of the work stays. */
   async undo(): Promise<void> {
-    await this.#parts.session.control(BACK);
+    const { session, facts } = this.#parts;
+    await session.control(BACK);
+    if (!facts.isSettled) facts.numbers = undefined;
     this.work = new Work(this.#settings);
   }
 
@@ -171,17 +175,21 @@ export class ClientUnits {
 
   async #learnFacts(mayRead: boolean): Promise<void> {
     const { facts, session } = this.#parts;
-    const isOld = facts.at !== session.otherRuns;
-    if (!isOld && !(mayRead && facts.numbers === undefined)) return;
-    await this.#numbers(true);
-    facts.at = session.otherRuns;
+    if (facts.at !== session.otherRuns) {
+      const [[hasDeferrable] = []] = await session.control(DEFERRABLE);
+      const at = session.otherRuns;
+      Object.assign(facts, {
+        hasDeferrable: hasDeferrable === "t",
+        numbers: undefined,
+        isSettled: false,
+        at,
+      });
+    }
+    if (mayRead) facts.numbers ??= await this.#numbers();
   }
 
-  async #numbers(isToKeep = false): Promise<string | undefined> {
-    const { facts, session } = this.#parts;
-    const [[numbers, hasDeferrable] = []] = await session.control(FACTS);
-    facts.hasDeferrable = hasDeferrable === "t";
-    if (isToKeep) facts.numbers = numbers ?? undefined;
+  async #numbers(): Promise<string | undefined> {
+    const [[numbers] = []] = await this.#parts.session.control(NUMBERS);
     return numbers ?? undefined;
   }
 }

@@ -51,7 +51,7 @@ export class PostgresDoor implements ClientDoor {
     this.#parts = parts;
     const { connection, turns, patienceMs, whyClosed, did, stop } = parts;
     const session = new ServerSession(connection);
-    const facts = { numbers: undefined, hasDeferrable: true, at: -1 };
+    const facts = { numbers: undefined, isSettled: false, hasDeferrable: true, at: -1 };
     const settings = new PlanSettings(session);
     this.#clientParts = { session, turns, settings, facts, patienceMs, whyClosed, did, stop };
     this.#server = createServer({ allowHalfOpen: false }, (socket) => this.#welcome(socket));

@@ -25,8 +25,9 @@ export async function clientPlace(remote: RemoteTransaction): Promise<ClientAddr
 }
 
 /** A URL that libpq and the drivers of most languages understand. */
-export function clientUrl({ folder, port, user, database }: ClientAddress): string {
-  const socket = `${folder}/.s.PGSQL.${port}`;
+export function clientUrl(place: ClientAddress): string {
+  const { folder, port, user, database } = place;
+  const socket = socketOf(place);
   if (Buffer.byteLength(socket) > LONGEST)
     throw new UnsupportedError(`Clients can't reach the socket ${socket}: its name is too long.`, {
       hint: `Choose a state directory with a shorter path; the name of a socket has at most ${LONGEST} bytes.`,
@@ -36,9 +37,14 @@ export function clientUrl({ folder, port, user, database }: ClientAddress): stri
   return `postgresql://${encodeURIComponent(user)}@/${encodeURIComponent(database)}?${parameters}`;
 }
 
-/** The variables by which programs find a database. */
+function socketOf({ folder, port }: ClientPlace): string {
+  return `${folder}/.s.PGSQL.${port}`;
+}
+
+/** The variables by which programs find a database; none if its socket can't be reached. */
 export function clientVariables(place: ClientAddress): { readonly [name: string]: string } {
   const { folder, port, user, database } = place;
+  if (Buffer.byteLength(socketOf(place)) > LONGEST) return {};
   return {
     PGHOST: folder,
     PGPORT: String(port),

@@ -176,7 +176,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
     assert.equal(await at.scene.inside(), "1|one 2|two 3|kept");
   });
 
-  it("[B1][B2] settings, prepared statements and roles are those of one client", async () => {
+  it("[B1][B2] settings and prepared statements are those of one client", async () => {
     await using at = await open();
     await using one = await connect(at.url, { options: "-c search_path=pg_catalog" });
     await using two = await connect(at.url);

@@ -7,6 +7,8 @@ import { program, type Running } from "../end-to-end/workplace.ts";
 import { ANY_ACTOR, Stage } from "./stage.ts";
 
 const LEAVE = "\x1c";
+/** If the test itself is killed, its commands end all the same. */
+const BOUNDED = ["--timeout", "300s"];
 
 interface Detached {
   readonly planId: string;
@@ -19,7 +21,18 @@ class DetachedStage extends Stage {
   async detach(script: string, ...options: readonly string[]): Promise<Detached> {
     this.write("project/script", script);
     this.give();
-    const words = [program, "run", "--detach", "--name", "work", "--json", ...options, "sh", "script"];
+    const words = [
+      program,
+      "run",
+      "--detach",
+      "--name",
+      "work",
+      "--json",
+      ...BOUNDED,
+      ...options,
+      "sh",
+      "script",
+    ];
     const { status, stdout } = await this.terminal(words.join(" ")).ended();
     assert.equal(status, 0, stdout);
     return JSON.parse(stdout) as Detached;
@@ -167,7 +180,7 @@ for (const actor of ANY_ACTOR)
 
     it("[I11] is there as a whole or not at all when a process of ours dies", async () => {
       using stage = new DetachedStage(actor);
-      const run = ["run", "--detach", "--name", "work", "sleep", "1000"];
+      const run = ["run", "--detach", "--name", "work", ...BOUNDED, "sleep", "1000"];
       const dying = (args: readonly string[], point: string) =>
         stage.drydock(args, { env: { DRYDOCK_FAILPOINT: `${point}=kill` } });
       dying(run, "detached.start");
@@ -177,7 +190,7 @@ for (const actor of ANY_ACTOR)
       assert.deepEqual([status, /was killed, and the command with it/.test(stderr)], [1, true], stderr);
       assert.match(stage.done("plan", "show", "work"), /'sleep 1000' was killed/);
       assert.deepEqual(stage.left, []);
-      stage.done("plan", "exec", "work", "--detach", "--", "sleep", "1000");
+      stage.done("plan", "exec", "work", "--detach", ...BOUNDED, "--", "sleep", "1000");
       dying(["attach", "work"], "detached.attach");
       dying(["plan", "cancel", "work", "--force"], "detached.stop");
       const { pid = 0 } = stage.shown();

@@ -59,7 +59,7 @@ export {
 } from "./core/errors/errors.ts";
 export { bytesFromPath, displayPath, pathFromBytes } from "./core/paths/byte-path.ts";
 export type { PlanLabels, PlanState } from "./core/plan.ts";
-export type { LayersView, PlaceView, ProgramView } from "./core/program-view.ts";
+export type { BindView, LayersView, ProgramView } from "./core/program-view.ts";
 export type { Entry } from "./core/resource/entry.ts";
 export type { PlainData, PlainRecord, Resource } from "./core/resource/resource.ts";
 export type {
@@ -188,13 +188,13 @@ export type {
   ReviewRequestOptions,
   ReviewState,
 } from "./plans/review/approval-views.ts";
-export type { ChangePlace, ChangeSidePlace } from "./plans/review/change-content.ts";
+export type { ChangeAddress, ChangeSideAddress } from "./plans/review/change-content.ts";
 export type { ChangedRowsOptions, ChangedRowsPage } from "./plans/review/changed-rows.ts";
 export type {
   ChangesAskedRequest,
   CommentEdit,
-  CommentPlace,
   CommentRequest,
+  CommentTarget,
   PlanReview,
   ReviewComment,
   ReviewedChange,
@@ -235,9 +235,9 @@ export type { RunApplyOptions, RunDecision, RunFinding, RunOutcome, RunRequest }
 export type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
 export type { KnownPlace } from "./sandboxes/remains/known-places.ts";
 export type { OutsideFile } from "./sandboxes/scratch/outside-files.ts";
-export type { OutsidePlace, OutsideSummary } from "./sandboxes/scratch/outside-places.ts";
+export type { OutsideGroup, OutsideSummary } from "./sandboxes/scratch/outside-places.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";
-export type { CapturedOutput } from "./system/terminal/kept-ends.ts";
+export type { CapturedOutput } from "./system/terminal/bounded-output.ts";
 export type { WindowSize } from "./system/terminal/program-streams.ts";
 export type { CheckRequest } from "./testing/check.ts";
 export type { ConformanceGroup } from "./testing/conformance-case.ts";

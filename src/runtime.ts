@@ -307,9 +307,9 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     configured: settings.checks,
     run: async (plan, wanted, digest) => {
       const { runChecks } = await import("./run/run-checks.ts");
-      const { wayBack } = await import("./plans/checkpoints/way-back.ts");
+      const { checkpointBefore } = await import("./plans/checkpoints/checkpoint-before.ts");
       const states = { session, checkpoints: await planCheckpoints(), restores: await restores() };
-      const save = async () => await wayBack(states, plan, "the checks");
+      const save = async () => await checkpointBefore(states, plan, "the checks");
       return await runChecks({ session, runs: await runs(), digest, save }, plan, wanted);
     },
   };

@@ -47,7 +47,7 @@ export {
   UsageError,
 } from "./core/errors/errors.ts";
 export { PathPatterns } from "./core/paths/path-patterns.ts";
-export type { LayersView, PlaceView, ProgramView } from "./core/program-view.ts";
+export type { BindView, LayersView, ProgramView } from "./core/program-view.ts";
 export type { PlainData, PlainRecord, Resource } from "./core/resource/resource.ts";
 export { assertResourcePath } from "./core/resource/resource.ts";
 export { type MadeWith, type SandboxRef, sandboxIdFor } from "./core/sandbox.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MadeContent, RequestGate } from "drydock-sandbox/testing";
+import { type ContentFixture, RequestGate } from "drydock-sandbox/testing";
 import { Engine } from "./engine.ts";
 import { socketOf } from "./engine-socket.ts";
 import { firstContent, namesIn, tarOf } from "./tar.ts";
@@ -14,7 +14,7 @@ const OWN = "conformance";
  * What the conformance suite works on: a new image in the engine that the environment names. The strategy
  * gets to the engine through a gate, where the suite can have requests arrive late.
  */
-export async function makeImage(): Promise<MadeContent> {
+export async function makeImage(): Promise<ContentFixture> {
   const id = randomUUID();
   const [image, socket] = [`localhost/conformance-${id}:latest`, socketOf({}, process.env)];
   const engine = new Engine(socket);

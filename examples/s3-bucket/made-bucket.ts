@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type MadeContent, RequestGate } from "drydock-sandbox/testing";
+import { type ContentFixture, RequestGate } from "drydock-sandbox/testing";
 import { S3Access } from "./s3-access.ts";
 
 /**
@@ -7,7 +7,7 @@ import { S3Access } from "./s3-access.ts";
  * it is deleted at the end, with all versions. If the server is spoken to in the clear, the strategy gets to
  * it through a gate, where the suite can have requests arrive late.
  */
-export async function makeBucket(): Promise<MadeContent> {
+export async function makeBucket(): Promise<ContentFixture> {
   const Bucket = process.env["DRYDOCK_S3_BUCKET"];
   if (Bucket === undefined)
     throw new Error("Set DRYDOCK_S3_BUCKET to the name of a versioned bucket for tests.");

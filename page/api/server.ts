@@ -137,9 +137,9 @@ export async function look(plan: string, digests: readonly string[]): Promise<nu
   return changes;
 }
 
-export type CommentPlace = Pick<Comment, "resource" | "path" | "side" | "line" | "digest">;
+export type CommentTarget = Pick<Comment, "resource" | "path" | "side" | "line" | "digest">;
 
-export async function comment(plan: string, place: CommentPlace, text: string): Promise<void> {
+export async function comment(plan: string, place: CommentTarget, text: string): Promise<void> {
   await tell(`${at(plan)}/review/comments`, { ...place, text });
 }
 

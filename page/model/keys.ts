@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { Vote } from "../api/types.ts";
-import { go, place, TABS } from "./place.ts";
 import { model, said, say, sayOfHunk } from "./review.ts";
+import { go, place, TABS } from "./route.ts";
 import { nextTheme, switchLayout } from "./settings.ts";
 
 /** The question or list above the page. */

@@ -1,7 +1,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { isOver } from "../../src/core/plan.ts";
 import { CallError } from "../api/calls.ts";
-import { type CommentPlace, changesOf, look, reviewOf, showPlan, vote, voteOnHunks } from "../api/server.ts";
+import { type CommentTarget, changesOf, look, reviewOf, showPlan, vote, voteOnHunks } from "../api/server.ts";
 import type { Change, Comment, Diff, Plan, PlanEvent, Vote } from "../api/types.ts";
 import { type Choice, groupsOf, isSeen, type Listed, type ListRow, listed, rowsOf } from "./change-list.ts";
 import { type ShownHunks, withHunkVote } from "./hunks.ts";
@@ -40,7 +40,7 @@ export class PlanModel {
   readonly choice = signal<Choice>("all");
   readonly comments = signal<readonly Comment[]>([]);
   /** The line that a comment would be on. */
-  readonly line = signal<Pick<CommentPlace, "side" | "line">>({});
+  readonly line = signal<Pick<CommentTarget, "side" | "line">>({});
   readonly landing = new LandingModel(this);
   readonly hunks = signal<ShownHunks | undefined>(undefined);
   /** Which of the hunks is chosen. */
@@ -48,7 +48,7 @@ export class PlanModel {
   /** Counts how often the user went to another hunk, so that the view follows. */
   readonly hunkSteps = signal(0);
   /** Where the user is about to comment. */
-  readonly commenting = signal<CommentPlace | undefined>(undefined);
+  readonly commenting = signal<CommentTarget | undefined>(undefined);
   readonly toggled = signal<ReadonlySet<string>>(new Set());
   readonly selected = signal<string | undefined>(undefined);
   /** Counts the events, for views that show what only the server knows. */

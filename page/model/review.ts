@@ -4,8 +4,8 @@ import { events, leave, listPlans, openSession } from "../api/server.ts";
 import type { Change, Plan, PlanEvent, ReviewSession, Vote } from "../api/types.ts";
 import { type Listed, voteOn } from "./change-list.ts";
 import { wordOnHunk } from "./hunks.ts";
-import { followAddress, go, place } from "./place.ts";
 import { PlanModel } from "./plan-model.ts";
+import { followAddress, go, place } from "./route.ts";
 
 /** What all of the page shares. */
 export const session = signal<ReviewSession | undefined>(undefined);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { dialog } from "../model/keys.ts";
-import { addressOf, place } from "../model/place.ts";
 import { decided, failure, model, said, session } from "../model/review.ts";
+import { addressOf, place } from "../model/route.ts";
 import { nextTheme, theme } from "../model/settings.ts";
 import { Shown } from "../text/shown.tsx";
 import { OpenQuestion } from "./decision.tsx";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { type CommentPlace, comment, removeComment, settle } from "../api/server.ts";
+import { type CommentTarget, comment, removeComment, settle } from "../api/server.ts";
 import type { Comment } from "../api/types.ts";
 import type { PlanModel } from "../model/plan-model.ts";
 import { attempt } from "../model/review.ts";
@@ -47,7 +47,7 @@ export function Comments({
 
 interface QuestionProps {
   readonly model: PlanModel;
-  readonly place: CommentPlace;
+  readonly place: CommentTarget;
   readonly onClose: () => void;
 }
 

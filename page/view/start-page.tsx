@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { Plan } from "../api/types.ts";
-import { addressOf } from "../model/place.ts";
 import { plans } from "../model/review.ts";
+import { addressOf } from "../model/route.ts";
 import { ago, counted } from "../text/amounts.ts";
 import { Shown } from "../text/shown.tsx";
 

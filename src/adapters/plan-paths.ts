@@ -22,7 +22,7 @@ export interface AdapterOptions {
 }
 
 /** Where a path of the machine is in a plan. */
-export interface PlanPlace {
+export interface PathInPlan {
   readonly workspace: Workspace;
   /** In the workspace. */
   readonly path: string;
@@ -79,7 +79,7 @@ export class PlanPaths {
   }
 
   /** The resource that a path is in; the innermost, where one is inside of another. */
-  place(path: string): PlanPlace {
+  place(path: string): PathInPlan {
     const absolute = this.absolute(path);
     const [found] = this.#resources
       .filter(({ location }) => `${absolute}/`.startsWith(`${location}/`))
@@ -93,7 +93,7 @@ export class PlanPaths {
   }
 
   /** The same with links followed that stay inside the resource. */
-  async followed(path: string, options: CallOptions): Promise<PlanPlace> {
+  async followed(path: string, options: CallOptions): Promise<PathInPlan> {
     const { workspace, path: inside } = this.place(path);
     return { workspace, path: await followedInside(inside, (at) => workspace.stat(at, options)) };
   }
@@ -126,7 +126,7 @@ export class PlanPaths {
 
   /** The entries in a folder of a workspace, page by page. */
   async *walk(
-    { workspace, path }: PlanPlace,
+    { workspace, path }: PathInPlan,
     options: CallOptions & { readonly recursive?: boolean },
   ): AsyncGenerator<Entry> {
     for (let cursor: string | undefined; ; ) {

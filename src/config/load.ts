@@ -7,7 +7,7 @@ import { inlineStrategies, strategyInForce } from "./inline-strategies.ts";
 import { configJsonSchema } from "./json-schema.ts";
 import { limitsFrom } from "./limits-section.ts";
 import { policyLayers } from "./policy/policy-layer.ts";
-import { type ConfigSource, type PlaceOf, readConfig } from "./read-config.ts";
+import { type ConfigSource, type PositionOf, readConfig } from "./read-config.ts";
 import {
   type ConfigValues,
   configSchema,
@@ -61,7 +61,7 @@ function keysAt(value: unknown, ...path: readonly string[]): readonly string[] {
   return key === undefined ? Object.keys(value) : keysAt((value as { [key: string]: unknown })[key], ...rest);
 }
 
-function configFrom(file: string, values: ConfigValues, placeOf: PlaceOf): Config {
+function configFrom(file: string, values: ConfigValues, placeOf: PositionOf): Config {
   const folder = dirname(file);
   return {
     file,
@@ -77,7 +77,7 @@ function configFrom(file: string, values: ConfigValues, placeOf: PlaceOf): Confi
   };
 }
 
-function sandboxFrom(config: ConfigValues, folder: string, placeOf: PlaceOf): SandboxSettings {
+function sandboxFrom(config: ConfigValues, folder: string, placeOf: PositionOf): SandboxSettings {
   const { sandbox: values } = config;
   return {
     strategy: strategyInForce(values.strategy, folder),

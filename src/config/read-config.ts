@@ -26,7 +26,7 @@ export interface ConfigDefinition<Schema extends z.ZodType> {
 }
 
 /** The file, line and column of a value, by its path. */
-export type PlaceOf = (path: ConfigPath) => string;
+export type PositionOf = (path: ConfigPath) => string;
 
 /**
  * The values of a config's text. Fails by `ConfigError` with the first problem and the number of further
@@ -35,14 +35,14 @@ export type PlaceOf = (path: ConfigPath) => string;
 export function readConfig<Schema extends z.ZodType>(
   { file, text, environment }: ConfigSource,
   { schemaOf, jsonSchema }: ConfigDefinition<Schema>,
-): { readonly values: z.output<Schema>; readonly placeOf: PlaceOf } {
+): { readonly values: z.output<Schema>; readonly placeOf: PositionOf } {
   const document = readYamlDocument(text, environment);
   const checked = document.readable ? schemaOf(document.value).safeParse(document.value) : undefined;
   if (checked?.success && document.problems.length === 0)
     return {
       values: checked.data,
       placeOf: (path) => {
-        const { line, column } = positionAt(text, document.place(path)?.key ?? 0);
+        const { line, column } = positionAt(text, document.positionOf(path)?.key ?? 0);
         return `${displayPath(file)}:${line}:${column}`;
       },
     };

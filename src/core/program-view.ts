@@ -1,8 +1,8 @@
 /** How a program sees a sandbox in the place of the original. */
-export type ProgramView = PlaceView | LayersView;
+export type ProgramView = BindView | LayersView;
 
 /** A path of the host, shown by a bind mount. */
-export interface PlaceView {
+export interface BindView {
   readonly kind: "place";
   readonly path: string;
   /**

@@ -28,7 +28,7 @@ import type {
   ReviewRequest,
   ReviewRequestOptions,
 } from "../plans/review/approval-views.ts";
-import type { ChangePlace, ChangeSidePlace } from "../plans/review/change-content.ts";
+import type { ChangeAddress, ChangeSideAddress } from "../plans/review/change-content.ts";
 import type { ChangedRowsOptions, ChangedRowsPage } from "../plans/review/changed-rows.ts";
 import type {
   ChangesAskedRequest,
@@ -201,14 +201,14 @@ export interface Review {
   /** A page of the changes, each with its digest, its votes, and whether this user has seen it. */
   changes(options?: DiffPageOptions & CallOptions): Promise<ReviewPage>;
   /** The hunks of the change of a text file, each with its vote; none if the change has no hunks. */
-  hunks(place: ChangePlace): Promise<ReviewedHunks>;
+  hunks(place: ChangeAddress): Promise<ReviewedHunks>;
   /**
    * A page of the changed rows of a table, one changed row, or a changed definition of a database, by its
    * path in the diff. Long values are cut, and say so.
    */
   rows(options: ChangedRowsOptions): Promise<ChangedRowsPage>;
   /** The content of a file before or after its change. */
-  content(place: ChangeSidePlace): Promise<Uint8Array>;
+  content(place: ChangeSideAddress): Promise<Uint8Array>;
   /**
    * Approves or rejects changes, or takes that back. A vote counts as long as the change has its digest; a
    * folder or resource stands for the changes that are in it now.

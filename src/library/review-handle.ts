@@ -1,7 +1,7 @@
 import { CHANGE_SIDES } from "../core/change.ts";
 import { amount, fields, list, oneOf, optional, ordinal, text, truth } from "../core/values/arguments.ts";
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
-import type { ChangePlace, ChangeSidePlace } from "../plans/review/change-content.ts";
+import type { ChangeAddress, ChangeSideAddress } from "../plans/review/change-content.ts";
 import type { ChangedRowsOptions } from "../plans/review/changed-rows.ts";
 import {
   type ChangesAskedRequest,
@@ -36,7 +36,7 @@ const commentId = ["comment", text] as const;
 const methods: CheckedMethods<Review> = {
   show: [],
   changes: [["options", optional(diffPageOptions)]],
-  hunks: [["place", fields<ChangePlace>({ resource: optional(text), path: text })]],
+  hunks: [["place", fields<ChangeAddress>({ resource: optional(text), path: text })]],
   rows: [
     [
       "options",
@@ -48,7 +48,7 @@ const methods: CheckedMethods<Review> = {
   content: [
     [
       "place",
-      fields<ChangeSidePlace>({ resource: optional(text), path: text, side, digest: optional(text) }),
+      fields<ChangeSideAddress>({ resource: optional(text), path: text, side, digest: optional(text) }),
     ],
   ],
   vote: [["request", fields<VoteRequest>({ vote: oneOf(...VOTES, "none"), ...targets })]],

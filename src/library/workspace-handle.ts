@@ -1,6 +1,6 @@
 import { UsageError } from "../core/errors/errors.ts";
 import { diffPage } from "../plans/diff-page.ts";
-import type { EntryPlace } from "../plans/entries/entry-views.ts";
+import type { EntryAddress } from "../plans/entries/entry-views.ts";
 import type { SpawnedCommand } from "../run/spawn.ts";
 import type { Services } from "../services.ts";
 import type { CallOptions } from "./call-options.ts";
@@ -12,7 +12,7 @@ import type { Content, Workspace } from "./workspace.ts";
 export function workspaceHandle(services: Services, planId: string, resource?: string): Workspace {
   const { plans, entries, checkpoints, operations } = services;
   const about = { planId, resource };
-  const at = (path: string): EntryPlace => ({ plan: planId, resource, path });
+  const at = (path: string): EntryAddress => ({ plan: planId, resource, path });
   const spawned = new Set<SpawnedCommand>();
   let isClosed = false;
   const open = callsOf(services, about);

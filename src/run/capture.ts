@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { InterruptedError } from "../core/errors/errors.ts";
-import { type CapturedOutput, KeptEnds } from "../system/terminal/kept-ends.ts";
+import { BoundedOutput, type CapturedOutput } from "../system/terminal/bounded-output.ts";
 import type { ExecResult } from "./exec.ts";
 import type { Runs } from "./runs.ts";
 import { type SpawnedCommand, type SpawnHow, type SpawnRequest, spawn } from "./spawn.ts";
@@ -68,7 +68,7 @@ export function captureDocument<Result extends CommandOutput>({ stdout, stderr, 
 
 /** Reads a stream to its end, and keeps at most this many bytes: the first half, and the last one. */
 async function captured(stream: Readable, most: number): Promise<CapturedOutput> {
-  const kept = new KeptEnds(most);
+  const kept = new BoundedOutput(most);
   for await (const bytes of stream) kept.add(bytes as Buffer);
   return kept.output();
 }

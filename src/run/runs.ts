@@ -13,7 +13,7 @@ import type { Folder } from "../system/calls/folder.ts";
 import { isThere } from "../system/data/existence.ts";
 import { factsOfPath, realPathOf } from "../system/data/locations.ts";
 import { milliseconds } from "../system/milliseconds.ts";
-import { HeldCaches } from "./caches/held-caches.ts";
+import { LockedCaches } from "./caches/locked-caches.ts";
 import type { ChannelPlace } from "./channel/channel-place.ts";
 import { CommandChannel } from "./channel/command-channel.ts";
 import { type Entered, movedResources, variablesOf, writablePaths } from "./entered.ts";
@@ -93,7 +93,7 @@ interface Inside {
   readonly use: OwnUse;
   readonly running: RunningCommandProcess;
   readonly entered: readonly Entered[];
-  readonly caches: HeldCaches;
+  readonly caches: LockedCaches;
   readonly upAt: number;
   readonly request: ExecRequest;
   readonly limits: CommandLimits;
@@ -207,7 +207,7 @@ export class Runs {
     if (request.checkpoint !== false && others.length === 0) await this.#parts.saveBefore(plan, command);
     if (others.length === 0) await this.#inFolder(plan, (own) => beforeCommand(own, allowed.writtenBack));
     const use = uses.begin(plan.id, { command, strict, policy: allowed.digest, ...detached });
-    const caches = HeldCaches.take(allowed.caches, (message) => this.#note("cache", plan, message));
+    const caches = LockedCaches.take(allowed.caches, (message) => this.#note("cache", plan, message));
     const policy = { ...allowed, caches: caches.caches };
     const entered: Entered[] = [];
     const network = new CommandNetwork(policy.network);

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { KeptEnds, MOST_LOGGED } from "../system/terminal/kept-ends.ts";
+import { BoundedOutput, MOST_LOGGED } from "../system/terminal/bounded-output.ts";
 import { PipedStreams, TerminalStreams, type WindowSize } from "../system/terminal/program-streams.ts";
 import type { ExecRequest, ExecResult, StartedCommand } from "./exec.ts";
 import type { Runs } from "./runs.ts";
@@ -46,7 +46,7 @@ export async function spawn(
 ): Promise<SpawnedCommand> {
   const opened: (PipedStreams | TerminalStreams)[] = [];
   const openStreams = (): PipedStreams | TerminalStreams => {
-    const kept = isLogged ? new KeptEnds(MOST_LOGGED) : undefined;
+    const kept = isLogged ? new BoundedOutput(MOST_LOGGED) : undefined;
     const streams = terminal === undefined ? new PipedStreams(kept) : new TerminalStreams(terminal, kept);
     opened.push(streams);
     return streams;

@@ -4,12 +4,12 @@ import { RunningCommands } from "../mcp/running-commands.ts";
 import type { AllowApply } from "../mcp/tool.ts";
 import { makeApp, Requests } from "./http/app.ts";
 import { Guard, type GuardOptions } from "./http/guard.ts";
-import { listen, type Place } from "./http/server.ts";
+import { type ListenAddress, listen } from "./http/server.ts";
 import type { ServeContext } from "./operation.ts";
 import { ServedCommands } from "./served-commands.ts";
 
 export interface ServeOptions extends Omit<ServeContext, "commands">, GuardOptions {
-  readonly place: Place;
+  readonly place: ListenAddress;
   /** What agents may land by /mcp. */
   readonly allowApply: AllowApply;
   /** Aborting it stops the server: what is decided is finished, and answered. */

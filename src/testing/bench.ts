@@ -11,7 +11,7 @@ import type { RequestGate } from "./process/request-gate.ts";
 import { sharedTime } from "./process/shared-time.ts";
 import { Victim } from "./process/victim.ts";
 import { SandboxBench } from "./sandbox-bench.ts";
-import type { MadeResource, StrategyFactory } from "./strategy-factory.ts";
+import type { ResourceFixture, StrategyFactory } from "./strategy-factory.ts";
 import { suiteContext } from "./suite-context.ts";
 import { type Original, originalOf } from "./tree/original.ts";
 import { fillSampleTree, SAMPLE_CONTENT } from "./tree/sample-tree.ts";
@@ -44,14 +44,14 @@ export class Bench {
   readonly stepsAt: number[] = [];
   readonly intents: RecordedIntent[] = [];
   readonly #factory: StrategyFactory;
-  readonly #made: MadeResource;
+  readonly #made: ResourceFixture;
   readonly #original: Original;
   readonly #context: StrategyContext;
   #era = 1;
   #failsIntent = false;
 
   /** `folder` is an empty folder of the suite. */
-  constructor(factory: StrategyFactory, made: MadeResource, folder: string) {
+  constructor(factory: StrategyFactory, made: ResourceFixture, folder: string) {
     this.resource = made.resource;
     this.oraclePath = join(folder, "oracle");
     this.outsidePath = join(folder, "outside");
@@ -175,7 +175,7 @@ export class Bench {
 
 function victimFor(
   { module }: StrategyFactory,
-  { environment }: MadeResource,
+  { environment }: ResourceFixture,
   stateDir: string,
 ): Victim | undefined {
   if (module === undefined) return undefined;

@@ -8,20 +8,23 @@ import { Folder } from "../system/calls/folder.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import { Git } from "../system/process/git.ts";
 import { makeScratchFolder } from "../system/state/scratch-folder.ts";
-import type { MadeFolder } from "./strategy-factory.ts";
+import type { FolderFixture } from "./strategy-factory.ts";
 
 /** The failpoint of the suite's own steps; it is not in Drydock's list. */
 const POINT = "conformance.resource" as Failpoint;
 const AUTHOR = ["-c", "user.name=Conformance", "-c", "user.email=conformance@localhost"];
 
-export interface ResourcePlace {
+export interface ResourceSurroundings {
   /** The folder in which resources are made, on its file system. Default: the system's temporary folder. */
   readonly parent?: string;
   readonly environment: { readonly [name: string]: string | undefined };
 }
 
 /** Returns a function that makes resources of a type that the suite knows and the strategy can isolate. */
-export function resourceMaker(strategy: SandboxStrategy, place: ResourcePlace): () => Promise<MadeFolder> {
+export function resourceMaker(
+  strategy: SandboxStrategy,
+  place: ResourceSurroundings,
+): () => Promise<FolderFixture> {
   const { resourceTypes } = withDefaults(strategy.capabilities);
   if (resourceTypes === "all" || resourceTypes.includes("fs-directory"))
     return async () => madeFolder(makeScratchFolder("drydock-resource", place.parent), "fs-directory");
@@ -36,7 +39,7 @@ export function resourceMaker(strategy: SandboxStrategy, place: ResourcePlace): 
 }
 
 /** Makes a repository in which everything is committed after each change. */
-async function makeCheckout({ parent, environment }: ResourcePlace): Promise<MadeFolder> {
+async function makeCheckout({ parent, environment }: ResourceSurroundings): Promise<FolderFixture> {
   const path = makeScratchFolder("drydock-resource", parent);
   const git = new Git(environment);
   await git.discover(path, ["init", "--quiet", "--initial-branch=main"]);
@@ -50,7 +53,7 @@ async function makeCheckout({ parent, environment }: ResourcePlace): Promise<Mad
   };
 }
 
-function madeFolder(path: string, type: Resource["type"]): MadeFolder {
+function madeFolder(path: string, type: Resource["type"]): FolderFixture {
   return {
     resource: { id: "resource", name: "resource", type, location: path, properties: {} },
     originalPath: path,

@@ -1,8 +1,8 @@
 import { UnsupportedError, UsageError } from "../core/errors/errors.ts";
 import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
-import { type ResourcePlace, resourceMaker } from "./check-resources.ts";
+import { type ResourceSurroundings, resourceMaker } from "./check-resources.ts";
 import { type CaseResult, type ConformanceReport, runConformance } from "./run-conformance.ts";
-import type { MadeResource, StrategyFactory, StrategyModule } from "./strategy-factory.ts";
+import type { ResourceFixture, StrategyFactory, StrategyModule } from "./strategy-factory.ts";
 import { suiteContext } from "./suite-context.ts";
 import { SuiteFolder } from "./tree/suite-folder.ts";
 
@@ -12,9 +12,9 @@ export interface CheckedStrategy {
   readonly module?: StrategyModule;
 }
 
-export interface CheckOptions extends ResourcePlace {
+export interface CheckOptions extends ResourceSurroundings {
   /** Makes the resources, in place of the suite. */
-  readonly makeResource?: () => Promise<MadeResource>;
+  readonly makeResource?: () => Promise<ResourceFixture>;
   readonly signal: AbortSignal;
   readonly onResult?: (result: CaseResult, done: number, total: number) => void;
 }
@@ -44,7 +44,7 @@ export async function checkStrategy(
 }
 
 /** Probes once: where the strategy does not work, every case would fail for the same reason. */
-async function assertWorks(strategy: SandboxStrategy, make: () => Promise<MadeResource>): Promise<void> {
+async function assertWorks(strategy: SandboxStrategy, make: () => Promise<ResourceFixture>): Promise<void> {
   if (strategy.probe === undefined) return;
   const made = asMade(await make());
   try {
@@ -60,14 +60,14 @@ async function assertWorks(strategy: SandboxStrategy, make: () => Promise<MadeRe
 }
 
 /** Checks the answer of a user's function. */
-export function asMade(made: MadeResource): MadeResource {
+export function asMade(made: ResourceFixture): ResourceFixture {
   const { resource, dispose } = made ?? {};
   const isWhole = typeof resource === "object" && typeof dispose === "function";
   if (isWhole && ("originalPath" in made || "content" in made)) return made;
   throw new UsageError(
     "A function that makes resources has to return { resource, dispose } with originalPath or content.",
     {
-      hint: "See MadeResource in drydock-sandbox/testing.",
+      hint: "See ResourceFixture in drydock-sandbox/testing.",
       code: "BAD_RESOURCE",
     },
   );

@@ -5,14 +5,14 @@ import type { Subject } from "../strategies/custom/method-table.ts";
 import { Folder } from "../system/calls/folder.ts";
 import { asMade, checkStrategy } from "./check-strategy.ts";
 import type { ConformanceReport } from "./run-conformance.ts";
-import type { MadeResource } from "./strategy-factory.ts";
+import type { ResourceFixture } from "./strategy-factory.ts";
 import { type CheckSurroundings, isInModule, resourceMakerOf, strategyToCheck } from "./strategy-to-check.ts";
 
 /** How to check a strategy. */
 export interface CheckRequest {
   /**
    * A folder in which the suite makes resources, on its file system; or `MODULE:FUNCTION`, which makes one
-   * (`MadeResource` of drydock-sandbox/testing). Default: the system's temporary folder.
+   * (`ResourceFixture` of drydock-sandbox/testing). Default: the system's temporary folder.
    */
   readonly resource?: string;
 }
@@ -37,7 +37,7 @@ export async function check(
 }
 
 /** The resource that the strategy would isolate: a type may have an implementation of its own. */
-async function subjectOf(make: (() => Promise<MadeResource>) | undefined): Promise<Subject> {
+async function subjectOf(make: (() => Promise<ResourceFixture>) | undefined): Promise<Subject> {
   if (make === undefined) return {};
   const { resource, dispose } = asMade(await make());
   await dispose();

@@ -6,7 +6,7 @@ export type { ConformanceCase, ConformanceGroup, ConformanceNeed } from "./confo
 export { CONFORMANCE_GROUPS, CONFORMANCE_NEEDS } from "./conformance-case.ts";
 export { conformanceCases } from "./conformance-cases.ts";
 export { ConformanceFailure } from "./expectation.ts";
-export { RequestGate, type ServerPlace } from "./process/request-gate.ts";
+export { RequestGate, type ServerAddress } from "./process/request-gate.ts";
 export type { Victim, VictimEnd } from "./process/victim.ts";
 export type { Death, VictimLine } from "./process/victim-protocol.ts";
 export {
@@ -17,11 +17,11 @@ export {
 } from "./run-conformance.ts";
 export type { SandboxBench, SandboxHost } from "./sandbox-bench.ts";
 export type {
-  MadeContent,
-  MadeFolder,
-  MadeForACase,
-  MadeResource,
+  ContentFixture,
+  FixtureParts,
+  FolderFixture,
   OriginalContent,
+  ResourceFixture,
   StrategyFactory,
   StrategyModule,
 } from "./strategy-factory.ts";

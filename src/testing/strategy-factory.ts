@@ -9,7 +9,7 @@ export interface StrategyFactory {
   create(context: StrategyContext): SandboxStrategy;
 
   /** A new, empty resource of a kind that the strategy can isolate. Called once for each case. */
-  makeResource(): MadeResource | Promise<MadeResource>;
+  makeResource(): ResourceFixture | Promise<ResourceFixture>;
 
   /**
    * The module of the class, so that another process can make an instance and be killed. Without it the suite
@@ -30,9 +30,9 @@ export interface StrategyModule {
 }
 
 /** A resource made for one case. */
-export type MadeResource = MadeFolder | MadeContent;
+export type ResourceFixture = FolderFixture | ContentFixture;
 
-export interface MadeForACase {
+export interface FixtureParts {
   readonly resource: Resource;
   /** Called after the suite has filled the original, and each time it has changed it as another writer. */
   settle?(): void | Promise<void>;
@@ -51,7 +51,7 @@ export interface MadeForACase {
   dispose(): void | Promise<void>;
 }
 
-export interface MadeFolder extends MadeForACase {
+export interface FolderFixture extends FixtureParts {
   /**
    * The folder of the resource: the suite fills it before it makes the sandbox, and finds there what has
    * landed.
@@ -62,7 +62,7 @@ export interface MadeFolder extends MadeForACase {
 }
 
 /** A resource that is not a folder but holds content by path: a bucket, a store of documents. */
-export interface MadeContent extends MadeForACase {
+export interface ContentFixture extends FixtureParts {
   readonly content: OriginalContent;
   /** The kind of its entries in a change. Default: "file". */
   readonly kind?: ChangeKind;

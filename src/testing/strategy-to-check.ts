@@ -6,7 +6,7 @@ import { assertStrategy } from "../strategies/custom/strategy-check.ts";
 import type { StrategyMaker } from "../strategies/registered-strategy.ts";
 import type { SandboxStrategyRegistry } from "../strategies/registry.ts";
 import type { CheckedStrategy } from "./check-strategy.ts";
-import type { MadeResource } from "./strategy-factory.ts";
+import type { ResourceFixture } from "./strategy-factory.ts";
 
 /** Where the suite looks for the names of strategies, and for modules. */
 export interface CheckSurroundings {
@@ -51,11 +51,14 @@ async function makerFor(
 }
 
 /** The function that makes resources, named by `MODULE:FUNCTION`. */
-export async function resourceMakerOf(given: string, folder: string): Promise<() => Promise<MadeResource>> {
+export async function resourceMakerOf(
+  given: string,
+  folder: string,
+): Promise<() => Promise<ResourceFixture>> {
   const { module, name } = inModule(given);
   const { exports } = await importModule({ name: given, module, folder, place: COMMAND_LINE });
   const made = exports[name];
-  if (typeof made === "function") return async () => (await made()) as MadeResource;
+  if (typeof made === "function") return async () => (await made()) as ResourceFixture;
   throw new UsageError(`${module} exports no function ${name}.`, {
     hint: `It exports ${Object.keys(exports).join(", ") || "nothing"}.`,
     code: "NO_SUCH_EXPORT",

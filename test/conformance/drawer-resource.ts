@@ -1,11 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { MadeContent } from "drydock-sandbox/testing";
+import type { ContentFixture } from "drydock-sandbox/testing";
 import type { Drawer } from "./drawer.ts";
 
 /** A new, empty drawer. */
-export function makeDrawer(): MadeContent {
+export function makeDrawer(): ContentFixture {
   const folder = mkdtempSync(join(tmpdir(), "drydock-drawer-"));
   const file = join(folder, "drawer.json");
   const load = () => JSON.parse(readFileSync(file, "utf8")) as Drawer;

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { nearestName } from "../../core/values/nearest-name.ts";
 import { type JsonSchema, keysOf, schemaAt } from "../json-schema.ts";
 import { type ConfigPath, type ConfigProblem, listed, nameOfPath, shownKey } from "./config-problem.ts";
-import type { Place, YamlDocument } from "./yaml-document.ts";
+import type { ValuePosition, YamlDocument } from "./yaml-document.ts";
 import { yamlOnOneLine } from "./yaml-text.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -55,7 +55,7 @@ class IssueTranslator {
   #problemsOf(issue: Issue, path: ConfigPath): readonly ConfigProblem[] {
     if (issue.code === "unrecognized_keys") return [];
     if (issue.code === "invalid_key") return [this.#badName(path, issue.issues[0]?.message ?? issue.message)];
-    const place = this.#document.place(path);
+    const place = this.#document.positionOf(path);
     if (place === undefined) return this.#meant.has(nameOfPath(path)) ? [] : [this.#missing(path)];
     if (issue.code === "invalid_value") return [this.#notAllowed(path, place, issue.values.map(String))];
     return [this.#badValue(path, place, issue)];
@@ -82,7 +82,7 @@ class IssueTranslator {
     const where = path.length === 0 ? "" : ` in ${nameOfPath(path)}`;
     return {
       path: [...path, key],
-      offset: this.#document.place([...path, key])?.key ?? 0,
+      offset: this.#document.positionOf([...path, key])?.key ?? 0,
       message: `unknown key ${shownKey(key)}${where}`,
       hint: nearest === undefined ? `The keys here are ${known.join(", ")}.` : `Did you mean ${nearest}?`,
     };
@@ -92,7 +92,7 @@ class IssueTranslator {
     const name = nameOfPath(path);
     return {
       path,
-      offset: this.#document.place(path)?.key ?? 0,
+      offset: this.#document.positionOf(path)?.key ?? 0,
       message: `${name} ${message}`,
       hint: "Rename it.",
     };
@@ -103,7 +103,7 @@ class IssueTranslator {
     const key = shownKey(path.at(-1) ?? "");
     return {
       path,
-      offset: this.#document.place(holder)?.key ?? 0,
+      offset: this.#document.positionOf(holder)?.key ?? 0,
       message: `${nameOfPath(holder)} has no ${key}`,
       hint: this.#exampleHint(path) ?? `Add the key ${key}.`,
     };
@@ -111,7 +111,7 @@ class IssueTranslator {
 
   #notAllowed(
     path: ConfigPath,
-    { value: offset, written }: Place,
+    { value: offset, written }: ValuePosition,
     allowed: readonly string[],
   ): ConfigProblem {
     const nearest = nearestName(written.replaceAll('"', ""), allowed);
@@ -125,7 +125,7 @@ class IssueTranslator {
     };
   }
 
-  #badValue(path: ConfigPath, { value: offset, written }: Place, issue: Issue): ConfigProblem {
+  #badValue(path: ConfigPath, { value: offset, written }: ValuePosition, issue: Issue): ConfigProblem {
     const name = path.length === 0 ? "the file" : nameOfPath(path);
     const isTold = issue.code !== "custom" && !name.startsWith(UNTOLD);
     const instead = isTold ? `, not ${written}` : "";

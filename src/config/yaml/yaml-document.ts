@@ -27,10 +27,10 @@ export interface YamlDocument {
   /** Whether there is a value: after a syntax error there is none. */
   readonly readable: boolean;
   /** The position of this value and its key; undefined if the text has no such value. */
-  place(path: ConfigPath): Place | undefined;
+  positionOf(path: ConfigPath): ValuePosition | undefined;
 }
 
-export interface Place {
+export interface ValuePosition {
   readonly key: number;
   readonly value: number;
   /**
@@ -69,7 +69,7 @@ export function readYamlDocument(text: string, environment: Environment): YamlDo
 }
 
 function unreadable(problems: readonly ConfigProblem[]): YamlDocument {
-  return { value: undefined, problems, readable: false, place: () => undefined };
+  return { value: undefined, problems, readable: false, positionOf: () => undefined };
 }
 
 function syntaxProblem(code: string, message: string, offset: number): ConfigProblem {
@@ -83,7 +83,7 @@ class DocumentReader {
   readonly #text: string;
   readonly #environment: Environment;
   readonly #problems: ConfigProblem[] = [];
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, ValuePosition>();
   /** The node of each anchor at this point of the text. */
   readonly #anchors = new Map<string, Node>();
   /**
@@ -106,7 +106,12 @@ class DocumentReader {
     const value =
       root === null || (isScalar(root) && root.value === null) ? {} : this.#read(root, [], offsetOf(root, 0));
     const places = this.#places;
-    return { value, problems: this.#problems, readable: true, place: (path) => places.get(placeKey(path)) };
+    return {
+      value,
+      problems: this.#problems,
+      readable: true,
+      positionOf: (path) => places.get(placeKey(path)),
+    };
   }
 
   #read(node: Node | null, path: ConfigPath, keyOffset: number): unknown {

@@ -6,7 +6,7 @@ import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { type EntryIdentity, type InnerLink, isThere, type ManifestEntry } from "../manifest/manifest.ts";
 import { type Slots, slotName } from "../manifest/slots.ts";
 import { readEntry } from "../tree/open-parent.ts";
-import type { Place } from "./landing-place.ts";
+import type { LandingTarget } from "./landing-target.ts";
 import type { LandingTouches } from "./landing-touches.ts";
 
 const POINTS = {
@@ -32,12 +32,13 @@ export class LandingLinks {
   }
 
   /** Makes the entry's new names in its slot, unless it has landed already. */
-  make(place: Place): void {
-    const { entry, slots, slotName } = place;
-    if (entry.linkTo !== undefined && slots.facts(slotName) === undefined && !this.#hasLanded(place)) {
+  make(target: LandingTarget): void {
+    const { entry, slots, slotName } = target;
+    if (entry.linkTo !== undefined && slots.facts(slotName) === undefined && !this.#hasLanded(target)) {
       this.#linkFrom(entry.linkTo, slots, slotName, POINTS.link);
     }
-    if (entry.innerLinks !== undefined && isThere(slots.facts(slotName), entry.after)) this.#makeInner(place);
+    if (entry.innerLinks !== undefined && isThere(slots.facts(slotName), entry.after))
+      this.#makeInner(target);
   }
 
   /** The identity of an entry after it has landed. A link has the identity of the file that it names. */
@@ -45,7 +46,7 @@ export class LandingLinks {
     return entry.linkTo === undefined ? entry.after : this.#original.factsBelow(entry.linkTo);
   }
 
-  #makeInner({ entry, slots, slotName }: Place): void {
+  #makeInner({ entry, slots, slotName }: LandingTarget): void {
     using folder = slots.openChild(slotName);
     for (const { path, linkTo, folderTime } of entry.innerLinks ?? []) {
       using inner = folder.openBelow(parentPath(path));
@@ -61,7 +62,7 @@ export class LandingLinks {
     }
   }
 
-  #hasLanded({ entry, parent, name }: Place): boolean {
+  #hasLanded({ entry, parent, name }: LandingTarget): boolean {
     return isThere(parent.facts(name), this.identity(entry));
   }
 

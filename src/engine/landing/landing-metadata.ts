@@ -1,6 +1,6 @@
 import { type Direction, isThereWithOtherMetadata } from "../manifest/manifest.ts";
 import { foreignParts, type Metadata, metadataOf, setMetadata } from "../tree/metadata.ts";
-import type { Place } from "./landing-place.ts";
+import type { LandingTarget } from "./landing-target.ts";
 
 /** How a run sets metadata. */
 export interface MetadataRun {
@@ -15,7 +15,7 @@ export interface MetadataRun {
  * Sets the metadata of an entry that stays, except the parts that another writer has set since prepare.
  * Returns a message for the user, or undefined.
  */
-export function landMetadata({ entry, parent, name }: Place, run: MetadataRun): string | undefined {
+export function landMetadata({ entry, parent, name }: LandingTarget, run: MetadataRun): string | undefined {
   const change = entry.metadata;
   const now = parent.facts(name);
   if (change === undefined) return undefined;

@@ -2,12 +2,12 @@ import { type Facts, sameIdentity, sameTime } from "../../system/calls/facts.ts"
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type Direction, type EntryIdentity, isThere } from "../manifest/manifest.ts";
-import { exchangeEntries, type SettledExchange, settleExchange } from "../tree/exchange-entries.ts";
+import { type ExchangeOutcome, exchangeEntries, finishExchange } from "../tree/exchange-entries.ts";
 import { setMetadata } from "../tree/metadata.ts";
-import { settleMoveOut } from "../tree/move-by-entries.ts";
+import { finishMoveOut } from "../tree/move-by-entries.ts";
 import { moveEntry } from "../tree/move-entry.ts";
 import type { Passage } from "./landing-decision.ts";
-import { type Place, partedFolder } from "./landing-place.ts";
+import { type LandingTarget, partedFolder } from "./landing-target.ts";
 
 /**
  * Repairs what a crash or another writer leaves of a move. Every repair may be repeated.
@@ -28,13 +28,13 @@ const OWNER_WRITE = 0o200;
 
 /** Runs first for every entry if an earlier run may have been interrupted. */
 export function repairEntry(
-  place: Place,
+  target: LandingTarget,
   { kind, from, to }: Passage,
   direction: Direction,
-): SettledExchange {
-  const { entry, parent, name, slots, slotName } = place;
-  const settled = settlePlace(place, direction);
-  closeLeftOpen(place);
+): ExchangeOutcome {
+  const { entry, parent, name, slots, slotName } = target;
+  const settled = finishInterrupted(target, direction);
+  closeLeftOpen(target);
   if (kind === "replace" && isThere(parent.facts(name), to)) {
     mendTime(parent, name, to);
     mendTime(slots, slotName, from);
@@ -47,14 +47,14 @@ export function repairEntry(
 }
 
 /** Does what is left of an exchange in steps that was cut off. */
-export function settlePlace(place: Place, direction: Direction): SettledExchange {
-  const { parent, name, slots, slotName } = place;
-  return settleExchange({ folder: slots, name: slotName }, { folder: parent, name }, (to) =>
-    settleMoveOut(partedFolder(place), to, direction === "backward"),
+export function finishInterrupted(target: LandingTarget, direction: Direction): ExchangeOutcome {
+  const { parent, name, slots, slotName } = target;
+  return finishExchange({ folder: slots, name: slotName }, { folder: parent, name }, (to) =>
+    finishMoveOut(partedFolder(target), to, direction === "backward"),
   );
 }
 
-function closeLeftOpen({ entry, parent, name, slots, slotName }: Place): void {
+function closeLeftOpen({ entry, parent, name, slots, slotName }: LandingTarget): void {
   for (const identity of [entry.before, entry.after]) {
     if (identity?.kind !== "directory" || (identity.mode & OWNER_WRITE) !== 0) continue;
     closeIfLeftOpen(parent, name, identity);
@@ -77,7 +77,7 @@ function mendTime(parent: Folder, name: string, wanted: EntryIdentity | undefine
 }
 
 /** A folder that came in may have been left open when it was taken out of the sandbox. */
-export function mendModeOfMoved({ parent, name }: Place, wanted: EntryIdentity | undefined): void {
+export function mendModeOfMoved({ parent, name }: LandingTarget, wanted: EntryIdentity | undefined): void {
   if (wanted?.kind !== "directory") return;
   const now = parent.facts(name);
   if (now !== undefined && now.mode !== wanted.mode) parent.setMode(POINTS.modes, name, wanted.mode);
@@ -88,22 +88,26 @@ export function mendModeOfMoved({ parent, name }: Place, wanted: EntryIdentity |
  * perhaps outside of the original. The slot shows what was done: its content differs from before if anything
  * was.
  */
-export function leaveVanishedFolder(place: Place, slotBefore: Facts | undefined, direction: Direction): void {
-  const { entry, parent, name, slots, slotName } = place;
-  const target = { folder: parent, name };
+export function leaveVanishedFolder(
+  target: LandingTarget,
+  slotBefore: Facts | undefined,
+  direction: Direction,
+): void {
+  const { entry, parent, name, slots, slotName } = target;
+  const inOriginal = { folder: parent, name };
   const slot = { folder: slots, name: slotName };
   const hasName = parent.facts(name) !== undefined;
   const change = entry.metadata;
   if (change !== undefined) {
     const wanted = direction === "forward" ? change.before : change.after;
-    if (hasName) setMetadata(target, wanted, change.parts, entry.before?.kind === "symlink");
+    if (hasName) setMetadata(inOriginal, wanted, change.parts, entry.before?.kind === "symlink");
     return;
   }
   const slotNow = slots.facts(slotName);
   if (isSame(slotNow, slotBefore)) return;
-  if (slotNow === undefined) moveEntry(POINTS.leave, target, slot);
-  else if (hasName) exchangeEntries(POINTS.leave, slot, target);
-  else moveEntry(POINTS.leave, slot, target);
+  if (slotNow === undefined) moveEntry(POINTS.leave, inOriginal, slot);
+  else if (hasName) exchangeEntries(POINTS.leave, slot, inOriginal);
+  else moveEntry(POINTS.leave, slot, inOriginal);
 }
 
 function isSame(a: Facts | undefined, b: Facts | undefined): boolean {

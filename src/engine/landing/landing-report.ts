@@ -32,10 +32,10 @@ export class LandingReport {
     this.#slots = slots;
   }
 
-  verdict(verdict: Verdict, place: ReportedEntry, kind: Passage["kind"]): void {
+  verdict(verdict: Verdict, target: ReportedEntry, kind: Passage["kind"]): void {
     if (verdict === "done") return;
-    if (verdict === "set-aside") this.#kept(place, MESSAGES[verdict]);
-    else this.tell(place.entry, verdict === "not-kept" ? NOT_KEPT[kind] : MESSAGES[verdict]);
+    if (verdict === "set-aside") this.#kept(target, MESSAGES[verdict]);
+    else this.tell(target.entry, verdict === "not-kept" ? NOT_KEPT[kind] : MESSAGES[verdict]);
   }
 
   folderGone(entry: ManifestEntry, slot: number): void {

@@ -8,7 +8,7 @@ import { firstChangeBelow } from "../checks/conflicts.ts";
 import type { Direction, ManifestEntry } from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
-import { exchangeEntries, exchangeFiles, type SettledExchange } from "../tree/exchange-entries.ts";
+import { type ExchangeOutcome, exchangeEntries, exchangeFiles } from "../tree/exchange-entries.ts";
 import { moveOut } from "../tree/move-by-entries.ts";
 import { moveEntry } from "../tree/move-entry.ts";
 import type { NamedEntry } from "../tree/named-entry.ts";
@@ -29,9 +29,9 @@ import {
 import { LandingFolders } from "./landing-folders.ts";
 import { LandingLinks } from "./landing-links.ts";
 import { landMetadata, type MetadataRun } from "./landing-metadata.ts";
-import { type Place, partedFolder, placeOf } from "./landing-place.ts";
-import { leaveVanishedFolder, mendModeOfMoved, repairEntry, settlePlace } from "./landing-repair.ts";
+import { finishInterrupted, leaveVanishedFolder, mendModeOfMoved, repairEntry } from "./landing-repair.ts";
 import { LandingReport } from "./landing-report.ts";
+import { type LandingTarget, partedFolder, targetOf } from "./landing-target.ts";
 import { hasOldContent, LandingTouches } from "./landing-touches.ts";
 import { landRename } from "./renames/landed-rename.ts";
 
@@ -122,63 +122,63 @@ export class LandingRun {
       this.report.folderGone(entry, slot);
       return;
     }
-    const place = placeOf(entry, slot, parent, slots);
+    const target = targetOf(entry, slot, parent, slots);
     if (isResumed && entry.operation !== "metadata")
-      this.#noteSettled(place, repairEntry(place, this.#passage(place), direction));
-    if (direction === "forward" && hasLinks(entry)) this.#links.make(place);
-    const slotBefore = place.slots.facts(place.slotName);
+      this.#noteFinished(target, repairEntry(target, this.#passage(target), direction));
+    if (direction === "forward" && hasLinks(entry)) this.#links.make(target);
+    const slotBefore = target.slots.facts(target.slotName);
     const reported = this.report.attention.length;
-    if (entry.operation === "metadata") this.#setMetadata(place);
-    else this.#move(place, slotBefore);
+    if (entry.operation === "metadata") this.#setMetadata(target);
+    else this.#move(target, slotBefore);
     if (parents.isStillThere()) return;
     this.report.attention.length = reported;
-    leaveVanishedFolder(place, slotBefore, direction);
+    leaveVanishedFolder(target, slotBefore, direction);
     this.report.folderGone(entry, slot);
     parents.close();
   }
 
-  #setMetadata(place: Place): void {
-    const told = landMetadata(place, this.#metadata);
-    if (told !== undefined) this.report.tell(place.entry, told);
-    this.#own.note(place.parent.facts(place.name));
+  #setMetadata(target: LandingTarget): void {
+    const told = landMetadata(target, this.#metadata);
+    if (told !== undefined) this.report.tell(target.entry, told);
+    this.#own.note(target.parent.facts(target.name));
   }
 
-  #move(place: Place, slotBefore: Facts | undefined): void {
-    const passage = this.#passage(place);
-    let look = this.#lookAt(place, passage, slotBefore);
+  #move(target: LandingTarget, slotBefore: Facts | undefined): void {
+    const passage = this.#passage(target);
+    let look = this.#lookAt(target, passage, slotBefore);
     for (let tries = 1; ; ) {
       const next = decide(look.situation);
       if (!isDeed(next)) {
         if (look.situation.slot === "from") this.#own.note(look.slotNow);
-        this.report.verdict(next, place, passage.kind);
+        this.report.verdict(next, target, passage.kind);
         return;
       }
       try {
-        this.#perform(next, place, look);
-        look = this.#lookAfter(next, place, passage, look);
+        this.#perform(next, target, look);
+        look = this.#lookAfter(next, target, passage, look);
       } catch (thrown) {
         // Another writer has taken or removed the name since the look.
         if (tries === MOST_TRIES || !failedWith(thrown, "EEXIST", "ENOENT")) throw thrown;
         tries += 1;
-        this.#noteSettled(place, settlePlace(place, this.#task.direction));
-        look = this.#lookAt(place, passage, place.slots.facts(place.slotName));
+        this.#noteFinished(target, finishInterrupted(target, this.#task.direction));
+        look = this.#lookAt(target, passage, target.slots.facts(target.slotName));
       }
     }
   }
 
-  #noteSettled(place: Place, { isBack, keptAt }: SettledExchange): void {
-    if (keptAt !== undefined) this.report.keptBefore(place.entry, keptAt);
-    if (isBack) this.#own.noteBack(place.parent.facts(place.name), this.#passage(place).from);
+  #noteFinished(target: LandingTarget, { isBack, keptAt }: ExchangeOutcome): void {
+    if (keptAt !== undefined) this.report.keptBefore(target.entry, keptAt);
+    if (isBack) this.#own.noteBack(target.parent.facts(target.name), this.#passage(target).from);
   }
 
-  #lookAt(place: Place, passage: Passage, slotNow: Facts | undefined): Look {
-    const now = place.parent.facts(place.name);
+  #lookAt(target: LandingTarget, passage: Passage, slotNow: Facts | undefined): Look {
+    const now = target.parent.facts(target.name);
     const found = inOriginal(now, passage, this.#own, this.#task.direction);
     // Moving entry by entry moves every change time inside, so the folder is looked at before.
     const isTouched =
-      found === "from" && this.#goesByEntries(place, now) && this.#wasChangedInside(place, true);
+      found === "from" && this.#goesByEntries(target, now) && this.#wasChangedInside(target, true);
     const original = isTouched ? "touched" : found;
-    const slot = this.#inSlot(place, passage, slotNow);
+    const slot = this.#inSlot(target, passage, slotNow);
     return {
       now,
       slotNow,
@@ -187,56 +187,57 @@ export class LandingRun {
   }
 
   /** An entry that this run has placed needs no look; one that came out does. */
-  #lookAfter(did: Deed, place: Place, passage: Passage, { now, situation }: Look): Look {
-    const slotNow = did === "bring-in" || did === "give-back" ? undefined : place.slots.facts(place.slotName);
-    const cameOut = this.#inSlot(place, passage, slotNow, situation.original === "from" ? now : undefined);
+  #lookAfter(did: Deed, target: LandingTarget, passage: Passage, { now, situation }: Look): Look {
+    const slotNow =
+      did === "bring-in" || did === "give-back" ? undefined : target.slots.facts(target.slotName);
+    const cameOut = this.#inSlot(target, passage, slotNow, situation.original === "from" ? now : undefined);
     // The rename moved the change time, the only trace of a change that kept size and modification time.
     const slot = cameOut === "from" && situation.original === "touched" ? "touched" : cameOut;
     const original = did === "take-out" ? "nothing" : situation.slot;
     return { now: undefined, slotNow, situation: { ...situation, original, slot, did } };
   }
 
-  #inSlot(place: Place, passage: Passage, slotNow: Facts | undefined, seen?: Facts): Occupant {
+  #inSlot(target: LandingTarget, passage: Passage, slotNow: Facts | undefined, seen?: Facts): Occupant {
     const found = inSlot(slotNow, passage, this.#own, seen);
-    return found === "from" && slotNow?.kind === "directory" && this.#wasChangedInside(place)
+    return found === "from" && slotNow?.kind === "directory" && this.#wasChangedInside(target)
       ? "touched"
       : found;
   }
 
-  #perform(deed: Deed, place: Place, { now, slotNow, situation }: Look): void {
-    const target = { folder: place.parent, name: place.name };
-    const slot = { folder: place.slots, name: place.slotName };
-    const moveOutTo = (out: NamedEntry) => moveOut(POINTS.remove, partedFolder(place), out);
+  #perform(deed: Deed, target: LandingTarget, { now, slotNow, situation }: Look): void {
+    const inOriginal = { folder: target.parent, name: target.name };
+    const slot = { folder: target.slots, name: target.slotName };
+    const moveOutTo = (out: NamedEntry) => moveOut(POINTS.remove, partedFolder(target), out);
     if (deed === "take-out") moveOutTo(slot);
     else if (deed === "give-back" && situation.original === "nothing")
-      moveEntry(POINTS.giveBack, slot, target);
-    else if (deed === "give-back") exchangeEntries(POINTS.giveBack, slot, target);
+      moveEntry(POINTS.giveBack, slot, inOriginal);
+    else if (deed === "give-back") exchangeEntries(POINTS.giveBack, slot, inOriginal);
     else {
-      if (deed === "bring-in") moveEntry(POINTS.add, slot, target);
+      if (deed === "bring-in") moveEntry(POINTS.add, slot, inOriginal);
       else if (now?.kind === "directory" || slotNow?.kind === "directory")
-        exchangeEntries(POINTS.exchange, slot, target, moveOutTo);
-      else exchangeFiles(POINTS.exchange, slot, target);
-      this.#afterComing(place, situation.kind);
+        exchangeEntries(POINTS.exchange, slot, inOriginal, moveOutTo);
+      else exchangeFiles(POINTS.exchange, slot, inOriginal);
+      this.#afterComing(target, situation.kind);
     }
   }
 
   /** Moving a new name into place has changed the file that stays once more. */
-  #afterComing(place: Place, kind: Passage["kind"]): void {
+  #afterComing(target: LandingTarget, kind: Passage["kind"]): void {
     if (kind === "take-out") return;
-    mendModeOfMoved(place, this.#passage(place).to);
-    if (place.entry.linkTo !== undefined) this.#own.note(place.parent.facts(place.name));
+    mendModeOfMoved(target, this.#passage(target).to);
+    if (target.entry.linkTo !== undefined) this.#own.note(target.parent.facts(target.name));
   }
 
-  #passage({ entry }: Place): Passage {
+  #passage({ entry }: LandingTarget): Passage {
     return passageOf(entry, this.#task.direction, this.#links.identity(entry));
   }
 
-  #goesByEntries({ entry }: Place, now: Facts | undefined): boolean {
+  #goesByEntries({ entry }: LandingTarget, now: Facts | undefined): boolean {
     return this.#task.direction === "forward" && entry.skeleton !== undefined && now?.kind === "directory";
   }
 
   /** In its slot, or still in the original. */
-  #wasChangedInside({ parent, name, slots, slotName, entry }: Place, isInOriginal = false): boolean {
+  #wasChangedInside({ parent, name, slots, slotName, entry }: LandingTarget, isInOriginal = false): boolean {
     const { direction, manifest, landedAt } = this.#task;
     // A change at or after it, inside a folder that goes out, is another writer's.
     const barrier = direction === "forward" ? manifest.barrier : manifest.stagedAt;

@@ -161,7 +161,7 @@ export class Landings {
     landing: Folder,
     manifest: StoredManifest,
   ): Promise<Steps<readonly Attention[]>> {
-    const { goBack } = await import("./way-back.ts");
+    const { goBack } = await import("./landing-return.ts");
     return goBack({ original, landing, manifest, touches: this.#touches });
   }
 

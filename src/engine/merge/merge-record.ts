@@ -5,7 +5,7 @@ import { failpoint } from "../../system/failpoints.ts";
 import type { TreeState } from "../checkpoint/tree-state.ts";
 import { MOVES } from "../part/base-moves.ts";
 import { removeTree } from "../tree/remove-tree.ts";
-import { BASES } from "./kept-bases.ts";
+import { BASES } from "./base-contents.ts";
 
 /**
  * What updates have left in a sandbox.

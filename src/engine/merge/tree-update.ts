@@ -10,9 +10,9 @@ import { readFileBelow } from "../sandbox/writing.ts";
 import { isBinary } from "../show/text-diff.ts";
 import { type Metadata, metadataOf, setMetadata } from "../tree/metadata.ts";
 import { readEntry } from "../tree/open-parent.ts";
+import type { BaseContents } from "./base-contents.ts";
 import { type ConflictingEntry, conflictingEntries } from "./conflicting-entries.ts";
 import { joinFolders } from "./folder-join.ts";
-import type { KeptBases } from "./kept-bases.ts";
 import type { MergeRecord } from "./merge-record.ts";
 import { type MergedMetadata, mergeMetadata } from "./metadata-merge.ts";
 import { hasMarkers, mergeText } from "./text-merge.ts";
@@ -41,7 +41,7 @@ export interface MergeTools {
   /** Larger files are not merged. */
   readonly mostBytes: number;
   readonly record: MergeRecord;
-  readonly kept: KeptBases;
+  readonly kept: BaseContents;
   /** The content of a file when the sandbox began; undefined if it was not kept. */
   readonly baseContent: (path: string, base: BaseFacts) => Buffer | undefined;
 }

@@ -6,7 +6,7 @@ import { LANDED } from "../manifest/landed-record.ts";
 import { SLOTS, Slots, slotName } from "../manifest/slots.ts";
 import { MANIFEST } from "../manifest/stored-manifest.ts";
 import { copyEntry } from "../tree/copy-tree.ts";
-import { settleExchange } from "../tree/exchange-entries.ts";
+import { finishExchange } from "../tree/exchange-entries.ts";
 import { moveEntry } from "../tree/move-entry.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import { runAtOnce } from "../work/pace.ts";
@@ -75,7 +75,7 @@ export function putBack(sandbox: Folder, slots: Slots, slot: number, path: strin
   const name = baseName(path);
   const from = { folder: slots.in(slot), name: slotName(slot) };
   // A move by link that was cut off leaves the entry in both places.
-  if (parent !== undefined) settleExchange(from, { folder: parent, name });
+  if (parent !== undefined) finishExchange(from, { folder: parent, name });
   if (slots.facts(slot) === undefined) return;
   const isFree = parent !== undefined && parent.facts(name) === undefined;
   const free = isFree ? name : `${name}.taken-back-${process.hrtime.bigint()}`;

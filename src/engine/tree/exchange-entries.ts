@@ -12,7 +12,7 @@ import type { NamedEntry } from "./named-entry.ts";
  *   3. `SLOT.out` moves to the slot.
  *
  * Between 1 and 2 the path is missing. No step puts an entry over another one, so a version that another
- * writer slips in is never lost. After a crash, `settleExchange` does the steps that are left, from what is
+ * writer slips in is never lost. After a crash, `finishExchange` does the steps that are left, from what is
  * where.
  */
 const POINTS = {
@@ -68,7 +68,7 @@ export function exchangeFiles(
 }
 
 /** What became of an exchange, or a move by link, that was cut off. */
-export interface SettledExchange {
+export interface ExchangeOutcome {
   /** The entry of the original has moved its change time by us alone: it had another name for a while. */
   readonly isBack: boolean;
   /** Another writer has taken the name meanwhile: where the entry is that was there. */
@@ -79,7 +79,7 @@ export interface SettledExchange {
  * Does what a crash has left of an exchange in steps, or of a move by link. `finishOut` finishes a step 1
  * that is more than a rename; without an exchange, that one went to the slot itself.
  */
-export function settleExchange(slot: NamedEntry, target: NamedEntry, finishOut?: TakeOut): SettledExchange {
+export function finishExchange(slot: NamedEntry, target: NamedEntry, finishOut?: TakeOut): ExchangeOutcome {
   const out = beside(slot, OUT);
   finishOut?.(factsOf(slot) === undefined ? slot : out);
   const isBack = [dropIfSame(out, target), dropIfSame(slot, target)].includes(true);

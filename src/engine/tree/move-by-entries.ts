@@ -78,7 +78,7 @@ export function moveOut(point: Failpoint, { source, at, skeleton }: PartedFolder
 }
 
 /** Finishes a move by entries that was cut off; or takes it back while the folder is there. */
-export function settleMoveOut(
+export function finishMoveOut(
   { source, identity, at, skeleton }: PartedFolder,
   to: NamedEntry,
   goesBack: boolean,

@@ -1,7 +1,7 @@
 import type { Entry } from "../../core/resource/entry.ts";
 
 /** A path in a plan: which plan and resource, and where in it. */
-export interface EntryPlace {
+export interface EntryAddress {
   /** Default: the only open plan. */
   readonly plan?: string | undefined;
   /** Default: the only resource. */

@@ -7,7 +7,7 @@ import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { resourceOf, type UsableSandbox } from "../../sandboxes/plan-sandboxes.ts";
 import { assertMay, assertWritable } from "../resources/restrictions.ts";
 import { listPage } from "./entry-list.ts";
-import type { EntryList, EntryPlace, ListOptions, ReadRange } from "./entry-views.ts";
+import type { EntryAddress, EntryList, ListOptions, ReadRange } from "./entry-views.ts";
 import { spooled, spooledBytes } from "./spool.ts";
 
 /** How much of a file is in memory at once. */
@@ -22,19 +22,19 @@ export class PlanEntries {
   }
 
   /** The entry at a path; undefined if there is none. Follows no link. */
-  async stat(place: EntryPlace): Promise<Entry | undefined> {
+  async stat(place: EntryAddress): Promise<Entry | undefined> {
     const { record, strategy, pathOf } = await this.#toRead(place);
     const found = await strategy.stat(record.ref, pathOf(place.path));
     return found === undefined ? undefined : { ...found, path: place.path };
   }
 
   /** A page of what is in a folder. */
-  async list(place: EntryPlace, options: ListOptions = {}): Promise<EntryList> {
+  async list(place: EntryAddress, options: ListOptions = {}): Promise<EntryList> {
     return await listPage(await this.#toRead(place), place.path, options);
   }
 
   /** The content of a file, or of a part of it, piece by piece. */
-  async *read(place: EntryPlace, { offset = 0, length }: ReadRange = {}): AsyncGenerator<Uint8Array> {
+  async *read(place: EntryAddress, { offset = 0, length }: ReadRange = {}): AsyncGenerator<Uint8Array> {
     const { record, strategy, pathOf } = await this.#toRead(place);
     const { ref } = record;
     const path = pathOf(place.path);
@@ -51,7 +51,7 @@ export class PlanEntries {
   }
 
   /** Writes one file from a stream of any size, all of it or nothing. */
-  async write(place: EntryPlace, content: AsyncIterable<Uint8Array>): Promise<Change> {
+  async write(place: EntryAddress, content: AsyncIterable<Uint8Array>): Promise<Change> {
     const { stateDir, operations } = this.#session;
     return await spooled(stateDir, content, operations, async (spool) =>
       this.#change(place, "write", async ({ record, strategy, pathOf, pathFrom }) => {
@@ -66,7 +66,7 @@ export class PlanEntries {
   }
 
   /** Makes a folder and those above it. */
-  async makeFolder(place: EntryPlace): Promise<void> {
+  async makeFolder(place: EntryAddress): Promise<void> {
     await this.#change(place, "make folder", async ({ record, strategy, pathOf }) =>
       strategy.makeFolder(record.ref, pathOf(place.path)),
     );
@@ -74,7 +74,7 @@ export class PlanEntries {
 
   /** Removes an entry; a folder that is not empty only with `recursive`. */
   async remove(
-    place: EntryPlace,
+    place: EntryAddress,
     { recursive = false }: { readonly recursive?: boolean } = {},
   ): Promise<void> {
     await this.#change(place, "remove", async ({ record, strategy, pathOf }) => {
@@ -90,7 +90,7 @@ export class PlanEntries {
   }
 
   /** Gives an entry another path in the same resource, where nothing may be yet. */
-  async rename(place: EntryPlace, to: string): Promise<void> {
+  async rename(place: EntryAddress, to: string): Promise<void> {
     await this.#change(
       place,
       "rename",
@@ -99,7 +99,7 @@ export class PlanEntries {
     );
   }
 
-  async #toRead({ plan, resource }: EntryPlace): Promise<UsableSandbox> {
+  async #toRead({ plan, resource }: EntryAddress): Promise<UsableSandbox> {
     const { plans, sandboxes } = this.#session;
     const found = await plans.find(plan);
     assertMay(resourceOf(found, resource), "read");
@@ -108,7 +108,7 @@ export class PlanEntries {
 
   /** Changes a sandbox, and notes that in the history. */
   async #change<T>(
-    { plan, resource, path }: EntryPlace,
+    { plan, resource, path }: EntryAddress,
     operation: string,
     action: (sandbox: UsableSandbox) => Promise<T>,
     more: { readonly to?: string } = {},

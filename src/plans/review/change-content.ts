@@ -7,14 +7,14 @@ import { digestOfContent } from "../../system/data/content-digest.ts";
 import { assertMay } from "../resources/restrictions.ts";
 
 /** A change, by the names that it has. */
-export interface ChangePlace {
+export interface ChangeAddress {
   /** Default: the only one of the plan. */
   readonly resource?: string | undefined;
   readonly path: string;
 }
 
 /** One side of a change. */
-export interface ChangeSidePlace extends ChangePlace {
+export interface ChangeSideAddress extends ChangeAddress {
   readonly side: ChangeSide;
   /** The digest of that content, as the change has it. Other content is refused. */
   readonly digest?: string | undefined;
@@ -24,7 +24,7 @@ export interface ChangeSidePlace extends ChangePlace {
 export async function changeContent(
   plan: PlanRecord,
   sandboxes: PlanSandboxes,
-  { resource, path, side, digest }: ChangeSidePlace,
+  { resource, path, side, digest }: ChangeSideAddress,
 ): Promise<Uint8Array> {
   assertMay(resourceOf(plan, resource), "read");
   const { record, strategy, pathOf } = await sandboxes.usable(plan, resource, "look");

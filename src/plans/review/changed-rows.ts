@@ -3,14 +3,14 @@ import type { ChangedRows } from "../../core/values/changed-rows.ts";
 import { type PlanSandboxes, resourceOf } from "../../sandboxes/plan-sandboxes.ts";
 import { pageAt, staleCursor } from "../diff-page.ts";
 import { assertMay } from "../resources/restrictions.ts";
-import type { ChangePlace } from "./change-content.ts";
+import type { ChangeAddress } from "./change-content.ts";
 
 /** How many rows a page has, unless the caller wants another number, and how many at most. */
 const PAGE = 100;
 const LARGEST_PAGE = 1000;
 
 /** A page of the changed rows at a path of the diff: a table, one row, or another object of a database. */
-export interface ChangedRowsOptions extends ChangePlace {
+export interface ChangedRowsOptions extends ChangeAddress {
   /** Goes on after an earlier page: its `next`. Refused once the rows are others (`STALE_CURSOR`). */
   readonly cursor?: string;
   /** The most rows of a page. Default: 100; at most 1,000. A page of large rows has fewer. */

@@ -8,7 +8,7 @@ import { resourceOf } from "../../sandboxes/plan-sandboxes.ts";
 import { newId } from "../../system/state/new-id.ts";
 import { type DiffPageOptions, diffPage } from "../diff-page.ts";
 import type { Plans } from "../plans.ts";
-import { type ChangePlace, type ChangeSidePlace, changeContent } from "./change-content.ts";
+import { type ChangeAddress, type ChangeSideAddress, changeContent } from "./change-content.ts";
 import { changeDigest, packDigests } from "./change-digests.ts";
 import { hasHunks, hunksOf } from "./change-hunks.ts";
 import { type ChangedRowsOptions, type ChangedRowsPage, changedRows } from "./changed-rows.ts";
@@ -80,13 +80,13 @@ export class PlanReviews {
   }
 
   /** The content of a file before or after its change. */
-  async content(plan: string | undefined, place: ChangeSidePlace): Promise<Uint8Array> {
+  async content(plan: string | undefined, place: ChangeSideAddress): Promise<Uint8Array> {
     const { plans, sandboxes } = this.#session;
     return await changeContent(await plans.find(plan), sandboxes, place);
   }
 
   /** The hunks of the change of a text file; none if the change has no hunks. */
-  async hunks(plan: string | undefined, { resource, path }: ChangePlace): Promise<ReviewedHunks> {
+  async hunks(plan: string | undefined, { resource, path }: ChangeAddress): Promise<ReviewedHunks> {
     const { plans, sandboxes, history } = this.#session;
     const found = await plans.find(plan);
     const name = resourceOf(found, resource).resource.name;

@@ -41,7 +41,7 @@ export interface TargetCount {
 }
 
 /** Where a comment belongs: to a line, to a change, or, with nothing of all this, to the plan. */
-export interface CommentPlace {
+export interface CommentTarget {
   readonly resource?: string;
   readonly path?: string;
   /** Which side of the change `line` is counted on. Default: "after". */
@@ -52,7 +52,7 @@ export interface CommentPlace {
   readonly digest?: string;
 }
 
-export interface CommentRequest extends CommentPlace {
+export interface CommentRequest extends CommentTarget {
   readonly text: string;
   readonly via?: string;
 }
@@ -64,7 +64,7 @@ export interface CommentEdit {
   readonly via?: string;
 }
 
-export interface ReviewComment extends CommentPlace {
+export interface ReviewComment extends CommentTarget {
   readonly id: string;
   readonly text: string;
   /** "name@host" of the user. */

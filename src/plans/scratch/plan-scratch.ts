@@ -8,7 +8,7 @@ import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import type { RunFolders } from "../../sandboxes/remains/run-folders.ts";
 import { homeOf } from "../../sandboxes/scratch/caches.ts";
 import { type FoundOutside, filesOutside, type OutsideFile } from "../../sandboxes/scratch/outside-files.ts";
-import { type OutsidePlace, summaryOf } from "../../sandboxes/scratch/outside-places.ts";
+import { type OutsideGroup, summaryOf } from "../../sandboxes/scratch/outside-places.ts";
 import { openUpper } from "../../sandboxes/scratch/scratch-layers.ts";
 import { lostScratch } from "../../sandboxes/scratch/scratch-place.ts";
 import { unlessFailed } from "../../system/calls/errno.ts";
@@ -21,7 +21,7 @@ export interface ScratchList {
   readonly planId: string;
   /** The folder that the files were in, if it is gone: it was in memory, and the machine was restarted. */
   readonly lost?: string;
-  readonly places: readonly OutsidePlace[];
+  readonly places: readonly OutsideGroup[];
   readonly files: readonly OutsideFile[];
 }
 

@@ -56,7 +56,7 @@ export function cachesInForce(request: CacheRequest) {
   const scopes = [...own, ...project].flatMap(({ cacheScope }) => cacheScope ?? []);
   const isOfProject = scopes.some(({ value }) => value === "project");
   const set = isOfProject ? `project-${setDigest(resources)}` : "user";
-  const found = wanted.flatMap((line) => placesOf(line, home));
+  const found = wanted.flatMap((line) => pathsOf(line, home));
   const taken = [...resources, ...persisted.map(({ path }) => path)];
   // In what can only be read, no place can be made for a cache that is missing.
   const hasPlace = (path: string) =>
@@ -99,10 +99,10 @@ function allowedCaches({ own, profiles }: CacheRequest): readonly PolicyLine[] {
   return [...new Map(all.toReversed().map((line) => [line.value, line])).values()].toReversed();
 }
 
-type Place = Omit<SharedCache, "stored">;
+type CachePath = Omit<SharedCache, "stored">;
 
-function placesOf(line: PolicyLine, home: string | undefined): readonly Place[] {
-  const place = (value: string, isFile: boolean): readonly Place[] => {
+function pathsOf(line: PolicyLine, home: string | undefined): readonly CachePath[] {
+  const place = (value: string, isFile: boolean): readonly CachePath[] => {
     const written = expanded(value, home);
     if (written === undefined) return [];
     const path = realOrFuture(written);
@@ -121,7 +121,7 @@ function realOrFuture(path: string): string {
 }
 
 /** Each place once, and none in another one. */
-function outermost(places: readonly Place[]): readonly Place[] {
+function outermost(places: readonly CachePath[]): readonly CachePath[] {
   return places.filter(
     ({ path }, index) =>
       !places.some(

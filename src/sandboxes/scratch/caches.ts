@@ -35,7 +35,7 @@ export const CACHES_IN_HOME: readonly string[] = [
   ".wget-hsts",
 ];
 
-/** Where caches that plans share are, in the user's folder for caches (run/caches/held-caches.ts). */
+/** Where caches that plans share are, in the user's folder for caches (run/caches/locked-caches.ts). */
 export const SHARED_CACHES = "drydock/caches";
 
 /** Files beside a cache with which its program keeps two runs of itself apart. They are shared with it. */

@@ -2,7 +2,7 @@ import { isAtOrBelow, parentPath } from "../../core/paths/byte-path.ts";
 import type { FoundOutside } from "./outside-files.ts";
 
 /** Files outside of a plan, put together by where they are. */
-export interface OutsidePlace {
+export interface OutsideGroup {
   /** A cache, a folder that holds all of them, or the path of the only one. */
   readonly path: string;
   readonly files: number;
@@ -18,7 +18,7 @@ export interface OutsideSummary {
   /** How many files, without those that are removed. */
   readonly files: number;
   /** Where they are; what is no cache comes first. */
-  readonly places: readonly OutsidePlace[];
+  readonly places: readonly OutsideGroup[];
 }
 
 /** More places than a person reads: then only the folders with layers count. */
@@ -44,8 +44,8 @@ export function leavesWork({ places }: OutsideSummary): boolean {
 function placesBy(
   all: readonly FoundOutside[],
   keyOf: (file: FoundOutside) => string,
-): readonly OutsidePlace[] {
-  const places = new Map<string, OutsidePlace>();
+): readonly OutsideGroup[] {
+  const places = new Map<string, OutsideGroup>();
   for (const file of all) {
     const key = keyOf(file);
     const known = places.get(key);

@@ -38,7 +38,7 @@ export class RequestError extends Error {
 }
 
 /** A failure after which a plan that the client can't know holds its work. */
-export class KeptWork extends Error {
+export class FailedWithWork extends Error {
   readonly planId: string;
 
   constructor(planId: string, cause: unknown) {
@@ -51,7 +51,7 @@ export type Problem = z.output<typeof problemShape>;
 
 /** An error as a problem document (RFC 9457): our code, what is wrong, what to do. Never a stack trace. */
 export function problemOf(thrown: unknown): Problem {
-  if (thrown instanceof KeptWork) {
+  if (thrown instanceof FailedWithWork) {
     const problem = problemOf(thrown.cause);
     return { ...problem, details: { ...problem.details, planId: thrown.planId } };
   }

@@ -13,7 +13,7 @@ const MOST_STALL_MS = 60_000;
 const LOOK_MS = 5_000;
 
 /** Where a server listens; a descriptor is that of a socket that listens already. */
-export type Place =
+export type ListenAddress =
   | { readonly socket: string }
   | { readonly host: string; readonly port: number }
   | { readonly descriptor: number };
@@ -38,7 +38,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-export async function listen(app: App, place: Place, bounds: Bounds = {}): Promise<Listening> {
+export async function listen(app: App, place: ListenAddress, bounds: Bounds = {}): Promise<Listening> {
   const server = createAdaptorServer({
     // biome-ignore lint/suspicious/noExplicitAny: the types of the adapter also allow for HTTP/2
     fetch: (request, env) => app.fetch(request, env as any),

@@ -3,7 +3,7 @@ import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { Entry } from "../../core/resource/entry.ts";
 import { jsonResults } from "../../database/common/results-json.ts";
-import type { EntryPlace } from "../../plans/entries/entry-views.ts";
+import type { EntryAddress } from "../../plans/entries/entry-views.ts";
 import { rangeAnswer } from "../http/byte-range.ts";
 import { bytes, type Call, json } from "../operation.ts";
 import { flag, limit, ofPlan, path, resourceName, text } from "../shapes/parameters.ts";
@@ -22,7 +22,7 @@ export const FILE_OPERATIONS = [
     parameters: ofPlan,
     query: z.strictObject(place),
     call: async ({ parameters, query }, call) => {
-      const at: EntryPlace = { ...parameters, ...query };
+      const at: EntryAddress = { ...parameters, ...query };
       const { size } = await mustBeThere(at, call);
       return rangeAnswer(call.header("range"), size, (range) => call.services.entries.read(at, range));
     },
@@ -135,7 +135,7 @@ export const FILE_OPERATIONS = [
   }),
 ];
 
-async function mustBeThere(at: EntryPlace, { services }: Call): Promise<Entry> {
+async function mustBeThere(at: EntryAddress, { services }: Call): Promise<Entry> {
   const found = await services.entries.stat(at);
   if (found !== undefined) return found;
   throw new UsageError(`There is no ${displayPath(at.path)} in the sandbox.`, { code: "NO_SUCH_FILE" });

@@ -5,8 +5,8 @@ import { assertPerson, bytes, json, viaOf } from "../operation.ts";
 import { limit, ofPlan, path, paths, resourceName, text } from "../shapes/parameters.ts";
 import {
   changedRowsShape,
-  commentPlace,
   commentShape,
+  commentTarget,
   countShape,
   hunksShape,
   reviewPageShape,
@@ -124,7 +124,7 @@ export const REVIEW_OPERATIONS = [
     path: "/plans/{plan}/review/comments",
     summary: "Say something about a line, a change or the plan",
     parameters: ofPlan,
-    body: z.strictObject({ text: text.min(1), ...commentPlace }),
+    body: z.strictObject({ text: text.min(1), ...commentTarget }),
     output: commentShape,
     status: 201,
     call: async ({ parameters, body }, context) =>

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type CommandOutput, captureDocument, captureOutput } from "../../run/capture.ts";
 import { mayLand } from "../../run/run-once.ts";
-import { KeptWork } from "../http/problem.ts";
+import { FailedWithWork } from "../http/problem.ts";
 import { json } from "../operation.ts";
 import { text, texts } from "../shapes/parameters.ts";
 import { explanationShape, runShape } from "../shapes/plan-shapes.ts";
@@ -63,7 +63,7 @@ export const RUN_OPERATIONS = [
         // A run that comes to its end has talked to its command.
         return captureDocument({ ...outcome, ...(ran.output as CommandOutput) });
       } catch (thrown) {
-        throw ran.kept === undefined ? thrown : new KeptWork(ran.kept, thrown);
+        throw ran.kept === undefined ? thrown : new FailedWithWork(ran.kept, thrown);
       }
     },
   }),

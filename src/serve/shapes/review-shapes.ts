@@ -32,7 +32,7 @@ export const targets = {
 export const side = z.enum(CHANGE_SIDES);
 
 /** Where a comment belongs. */
-export const commentPlace = {
+export const commentTarget = {
   resource: text.exactOptional(),
   path: text.exactOptional(),
   side: side.exactOptional().describe("The side that the line is counted on. Default: after."),

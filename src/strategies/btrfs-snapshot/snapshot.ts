@@ -7,7 +7,7 @@ import { builtInStrength } from "../../core/strategy-names.ts";
 import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import { type NewCheckpoint, saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
-import type { BasedPath } from "../../engine/merge/kept-bases.ts";
+import type { BasedPath } from "../../engine/merge/base-contents.ts";
 import { type OpenSandbox, placeOf, scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
 import type { Steps } from "../../engine/work/pace.ts";

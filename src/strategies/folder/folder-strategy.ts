@@ -22,7 +22,7 @@ import type { ChangeSet, TreeChange } from "../../engine/changes/change-set.ts";
 import { withoutExcluded } from "../../engine/changes/exclusions.ts";
 import type { Rows } from "../../engine/changes/rows.ts";
 import { openSaved } from "../../engine/checkpoint/tree-checkpoints.ts";
-import { type BasedPath, KeptBases } from "../../engine/merge/kept-bases.ts";
+import { BaseContents, type BasedPath } from "../../engine/merge/base-contents.ts";
 import { MergeRecord } from "../../engine/merge/merge-record.ts";
 import { type OpenSandbox, openPlaceOf, scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
 import type { SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
@@ -206,7 +206,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     return this.#kept(workspace).read(path, base);
   }
 
-  protected override async assertSettled(sandbox: OpenSandbox<Tree>, { entries }: ChangeSet): Promise<void> {
+  protected override async assertResolved(sandbox: OpenSandbox<Tree>, { entries }: ChangeSet): Promise<void> {
     const record = new MergeRecord(sandbox.workspace);
     if (record.marked.length === 0) return;
     const { stillMarked } = await import("../../engine/merge/marked-files.ts");
@@ -224,8 +224,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     });
   }
 
-  #kept(workspace: Folder): KeptBases {
-    return new KeptBases(workspace, this.#keepBytes);
+  #kept(workspace: Folder): BaseContents {
+    return new BaseContents(workspace, this.#keepBytes);
   }
 
   get #keepBytes(): number {

@@ -26,7 +26,7 @@ import { chosenContents, whatMayLand } from "../../engine/checks/chosen-part.ts"
 import { LandingRules } from "../../engine/checks/landing-policy.ts";
 import { Landings } from "../../engine/landing/landings.ts";
 import { preparedLanding } from "../../engine/manifest/prepared-landing.ts";
-import type { BasedPath } from "../../engine/merge/kept-bases.ts";
+import type { BasedPath } from "../../engine/merge/base-contents.ts";
 import { dropBases, dropMerges, withBaseMoves } from "../../engine/merge/merge-record.ts";
 import {
   assertSameBoot,
@@ -102,7 +102,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
   protected abstract seen(sandbox: OpenSandbox<Tree>, paths: Iterable<BasedPath>): void;
 
   /** Refuses work that is not ready to land. */
-  protected abstract assertSettled(sandbox: OpenSandbox<Tree>, changes: ChangeSet): Promise<void>;
+  protected abstract assertResolved(sandbox: OpenSandbox<Tree>, changes: ChangeSet): Promise<void>;
 
   /** Makes sure that no process works in the sandbox, or begins to. Throws `BusyError` if one does. */
   protected abstract freeze(ref: SandboxRef, workspace: Folder): Promise<void>;
@@ -135,7 +135,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
     const found = await this.work.run("comparing", sandbox.changes());
     const changes = whatMayLand(found, transaction, sandbox.scope);
-    await this.assertSettled(sandbox, changes);
+    await this.assertResolved(sandbox, changes);
     if (changes.entries.length === 0 && changes.folderTimes.length === 0) {
       await this.afterUse(ref);
       return null;

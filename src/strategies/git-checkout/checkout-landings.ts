@@ -20,7 +20,7 @@ import {
 import { bringObjects } from "../git-worktree/repository/repository-refs.ts";
 import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
 import { commitTree, descends, treeOf } from "../git-worktree/worktree/work-commit.ts";
-import { pathIn, type RepositoryPlace } from "./layout.ts";
+import { pathIn, type RepositoryFolders } from "./layout.ts";
 import { isNested, nestedObjects } from "./nested-worktrees.ts";
 import { OpenRepository, type RepositoryState } from "./open-repository.ts";
 import { STASH } from "./pinned-repository.ts";
@@ -122,7 +122,7 @@ export class CheckoutLandings extends RepositoryLandings {
   /** The branch with the commits of both, if both have made some. */
   async #merged(
     transaction: Transaction,
-    place: RepositoryPlace,
+    place: RepositoryFolders,
     { merge }: Reconciled,
     identity: Identity,
   ): Promise<RefMove[]> {
@@ -337,7 +337,7 @@ function notToSquash(ref: string): SandboxCommitError {
   );
 }
 
-function rewrittenInPlan(place: RepositoryPlace, ref: string): SandboxConflictError {
+function rewrittenInPlan(place: RepositoryFolders, ref: string): SandboxConflictError {
   const why = "commits were added in the original, and replaced in the plan";
   return new SandboxConflictError([{ path: pathIn(place, ref), why }]);
 }

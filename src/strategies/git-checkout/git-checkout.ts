@@ -42,7 +42,7 @@ import {
   pathBelow,
   pathIn,
   REPOSITORY_TYPE,
-  repositoryPlace,
+  repositoryFolders,
   SUBMODULES,
 } from "./layout.ts";
 import { OpenRepository } from "./open-repository.ts";
@@ -110,7 +110,7 @@ export class GitCheckoutStrategy extends OverlayStrategy {
       return await super.create(planId, { ...resource, properties });
     const { location } = resource;
     const submodules = await submodulesOf(this.#git, { location, worktree: owner?.worktree ?? location });
-    const places = [repositoryPlace(repository), ...submodules.map(placeOfSubmodule)];
+    const places = [repositoryFolders(repository), ...submodules.map(placeOfSubmodule)];
     const excluded = {
       without: [...without, ...places.flatMap(notAsFiles)],
       submodules: submodules.map((each) => ({ ...each })),

@@ -61,7 +61,7 @@ const NOT_LANDING = [
 ];
 
 /** Where a repository is in a resource. */
-export interface RepositoryPlace {
+export interface RepositoryFolders {
   /** The folder with HEAD and the index of the checkout. */
   readonly own: string;
   /** The folder with objects and refs. The same, unless the checkout is a linked worktree. */
@@ -69,7 +69,7 @@ export interface RepositoryPlace {
 }
 
 /** The place, from the path of the folder with HEAD and the index. */
-export function repositoryPlace(own: string): RepositoryPlace {
+export function repositoryFolders(own: string): RepositoryFolders {
   return { own, common: own.replace(/(?:^|\/)worktrees\/[^/]+$/, "") || ROOT_PATH };
 }
 
@@ -79,12 +79,12 @@ export function submoduleFolder(at: number): string {
 }
 
 /** The path of a ref, of HEAD or of the index in the resource. */
-export function pathIn({ own, common }: RepositoryPlace, name: string): string {
+export function pathIn({ own, common }: RepositoryFolders, name: string): string {
   return joinPath(name.startsWith("refs/") ? common : own, name);
 }
 
 /** The paths that do not land as files: git's own rules apply, or they are git's alone. */
-export function notAsFiles({ own, common }: RepositoryPlace): readonly string[] {
+export function notAsFiles({ own, common }: RepositoryFolders): readonly string[] {
   const below = (folder: string, names: readonly string[]) => names.map((name) => joinPath(folder, name));
   const paths = [
     ...below(common, [...PINNED.common, "objects", ...NOT_LANDING]),

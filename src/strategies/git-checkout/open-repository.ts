@@ -2,7 +2,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { readWhole } from "../../system/data/whole-file.ts";
 import { readRef, readRefs } from "../git-worktree/repository/ref-files.ts";
 import { readLog } from "../git-worktree/repository/ref-log.ts";
-import type { RepositoryPlace } from "./layout.ts";
+import type { RepositoryFolders } from "./layout.ts";
 
 /** Where HEAD and the refs of a repository are. */
 export interface RepositoryState {
@@ -27,7 +27,7 @@ export class OpenRepository {
   }
 
   /** The repository in a folder; undefined if it is not there. */
-  static in(folder: Folder, place: RepositoryPlace): OpenRepository | undefined {
+  static in(folder: Folder, place: RepositoryFolders): OpenRepository | undefined {
     const own = folder.openBelowIfThere(place.own);
     if (own === undefined) return undefined;
     const common = folder.openBelowIfThere(place.common);

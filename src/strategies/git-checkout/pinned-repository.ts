@@ -11,7 +11,7 @@ import { copyIndex } from "../git-worktree/checkout/index-files.ts";
 import type { Layers } from "../overlay/base-record.ts";
 import type { LayerMarks } from "../overlay/layer-marks.ts";
 import { LayerWriter } from "../overlay/layer-writing.ts";
-import { BASE_INDEX, GIT_BASE, PINNED, type RepositoryPlace, SUBMODULES } from "./layout.ts";
+import { BASE_INDEX, GIT_BASE, PINNED, type RepositoryFolders, SUBMODULES } from "./layout.ts";
 import { OpenRepository, type RepositoryState } from "./open-repository.ts";
 import { placeOfSubmodule } from "./submodules.ts";
 
@@ -38,7 +38,7 @@ export interface RepositoryBase extends RepositoryState {
  */
 export function pinRepository(
   { upper, lower, marks, record, workspace }: Layers,
-  place: RepositoryPlace,
+  place: RepositoryFolders,
   into: Folder = workspace,
 ): void {
   const writer = new LayerWriter(marks, record, workspace);

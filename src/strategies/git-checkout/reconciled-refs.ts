@@ -3,7 +3,7 @@ import { displayPath } from "../../core/paths/byte-path.ts";
 import { branchName } from "../git-worktree/checkout/checkout.ts";
 import type { RefMove } from "../git-worktree/landing/ref-moves.ts";
 import { targetOf } from "../git-worktree/repository/ref-files.ts";
-import { pathIn, type RepositoryPlace } from "./layout.ts";
+import { pathIn, type RepositoryFolders } from "./layout.ts";
 import type { RepositoryState } from "./open-repository.ts";
 import type { RefChange, RepositoryChanges } from "./repository-changes.ts";
 
@@ -94,7 +94,7 @@ function headConflict(
 
 /** New refs for whose file there is no room, because another ref has a part of their name. */
 function namesInTheWay(
-  place: RepositoryPlace,
+  place: RepositoryFolders,
   moves: readonly RefMove[],
   theirs: RepositoryState["refs"],
 ): Conflict[] {
@@ -124,6 +124,6 @@ function sides({ from, to }: RefChange, at: string | undefined): string {
     : `${theirs} in the original, ${mine} in the plan`;
 }
 
-function conflict(place: RepositoryPlace, ref: string, why: string): Conflict {
+function conflict(place: RepositoryFolders, ref: string, why: string): Conflict {
   return { path: pathIn(place, ref), why };
 }

@@ -13,7 +13,7 @@ import { readConfig, splitNul } from "../git-worktree/repository/repository-conf
 import { type BlobChange, treeChanges } from "../git-worktree/repository/tree-changes.ts";
 import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
 import { treeOfIndex } from "./index-tree.ts";
-import { BASE_INDEX, type RepositoryPlace } from "./layout.ts";
+import { BASE_INDEX, type RepositoryFolders } from "./layout.ts";
 import { otherWorktrees } from "./nested-worktrees.ts";
 import type { OpenRepository, RepositoryState } from "./open-repository.ts";
 import { type RepositoryBase, readBase, STASH } from "./pinned-repository.ts";
@@ -50,7 +50,7 @@ const OTHER_FILES: Obstacle = {
 
 /** What programs did to the repository of a sandbox. */
 export interface RepositoryChanges {
-  readonly place: RepositoryPlace;
+  readonly place: RepositoryFolders;
   readonly base: RepositoryBase;
   readonly now: RepositoryState;
   readonly refs: readonly RefChange[];
@@ -82,7 +82,7 @@ export function isEmpty(changes: RepositoryChanges): boolean {
 export async function repositoryChanges(
   parts: SandboxParts,
   repository: OpenRepository,
-  place: RepositoryPlace,
+  place: RepositoryFolders,
   objects = repository.common,
 ): Promise<RepositoryChanges> {
   const base = readBase(parts.workspace);

@@ -15,8 +15,8 @@ import {
   DOT_GIT,
   ownerOf,
   pathIn,
-  type RepositoryPlace,
-  repositoryPlace,
+  type RepositoryFolders,
+  repositoryFolders,
   submoduleFolder,
 } from "./layout.ts";
 import type { PreparedParts } from "./prepared-parts.ts";
@@ -27,7 +27,7 @@ export interface SandboxRepository {
   /** The name of its part of a prepared landing. */
   readonly part: string;
   readonly isSubmodule: boolean;
-  readonly place: RepositoryPlace;
+  readonly place: RepositoryFolders;
   /** Of a submodule, the workspace is a folder in that of the sandbox. */
   readonly parts: SandboxParts;
   readonly landings: CheckoutLandings;
@@ -49,7 +49,7 @@ export class SandboxRepositories {
     const scope = scopeFrom(ref);
     const { signal, now, git, exchange } = means;
     const refs = refsOf(ref.planId, ref.resourceId);
-    const open = (part: string, place: RepositoryPlace, checkout: Checkout, folder: Folder) => {
+    const open = (part: string, place: RepositoryFolders, checkout: Checkout, folder: Folder) => {
       const parts = new SandboxParts(git, checkout, folder);
       const landings = new CheckoutLandings(parts, { exchange: exchange(folder), refs, signal, now });
       return { part, place, parts, landings, isSubmodule: part !== REPOSITORY };
@@ -80,8 +80,8 @@ export class SandboxRepositories {
 }
 
 /** Where the repository of a sandbox is, if it lands by git's own rules and not file by file. */
-export function placeByGit({ repository, without = [] }: Scope): RepositoryPlace | undefined {
-  const place = repository === undefined ? undefined : repositoryPlace(repository);
+export function placeByGit({ repository, without = [] }: Scope): RepositoryFolders | undefined {
+  const place = repository === undefined ? undefined : repositoryFolders(repository);
   return place !== undefined && without.includes(pathIn(place, "HEAD")) ? place : undefined;
 }
 

@@ -6,7 +6,7 @@ import { targetOf } from "../git-worktree/repository/ref-files.ts";
 import { treeChanges } from "../git-worktree/repository/tree-changes.ts";
 import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
 import { descends, treeOf } from "../git-worktree/worktree/work-commit.ts";
-import { pathIn, type RepositoryPlace } from "./layout.ts";
+import { pathIn, type RepositoryFolders } from "./layout.ts";
 import { STASH } from "./pinned-repository.ts";
 import type { RefChange, RepositoryChanges } from "./repository-changes.ts";
 
@@ -120,7 +120,12 @@ async function stagedOf(
   return { ...object(place, "index", "modified", note), after: { digest } };
 }
 
-function object(place: RepositoryPlace, name: string, operation: Change["operation"], note: string): Change {
+function object(
+  place: RepositoryFolders,
+  name: string,
+  operation: Change["operation"],
+  note: string,
+): Change {
   return { path: pathIn(place, name), operation, kind: "object", note };
 }
 

@@ -7,7 +7,7 @@ import { outsideRepository } from "../../system/git/outside-repository.ts";
 import type { Git } from "../../system/process/git.ts";
 import { findCheckout } from "../git-worktree/checkout/checkout.ts";
 import { splitNul } from "../git-worktree/repository/repository-config.ts";
-import { DOT_GIT, pathBelow, type RepositoryPlace } from "./layout.ts";
+import { DOT_GIT, pathBelow, type RepositoryFolders } from "./layout.ts";
 
 const LIST = ".gitmodules";
 const PATHS = "^submodule\\..*\\.path$";
@@ -31,7 +31,7 @@ export async function submodulesOf(git: Git, around: Surroundings): Promise<read
 }
 
 /** The repository of a submodule has no worktrees, or is not one of ours. */
-export function placeOfSubmodule({ repository }: Submodule): RepositoryPlace {
+export function placeOfSubmodule({ repository }: Submodule): RepositoryFolders {
   return { own: repository, common: repository };
 }
 

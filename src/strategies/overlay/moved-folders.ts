@@ -93,7 +93,7 @@ interface FoundMoves {
 }
 
 /** How a folder of the upper layer stands to the lower one. */
-interface Place {
+interface LowerFolder {
   /** The path of the lower folder that it shows. */
   readonly lowerPath?: string;
   /** Whether it or a folder above it was moved. */
@@ -103,7 +103,7 @@ interface Place {
 function findMoved({ upper, marks, scope }: Layers): FoundMoves {
   const [moved, inPlace, whiteouts]: [string[], string[], string[]] = [[], [], []];
   const shown: ShownFolder[] = [];
-  const places = new Map<string, Place>([[ROOT_PATH, { lowerPath: ROOT_PATH, isMoved: false }]]);
+  const places = new Map<string, LowerFolder>([[ROOT_PATH, { lowerPath: ROOT_PATH, isMoved: false }]]);
   if (!marks.canRedirect || scope.only !== undefined) return { moved, inPlace, shown, whiteouts };
   for (const entry of walkBelow(upper)) {
     const { path, parent, name, facts } = entry;
@@ -113,7 +113,7 @@ function findMoved({ upper, marks, scope }: Layers): FoundMoves {
       continue;
     }
     const redirect = redirectOf(entry, marks);
-    const place = placeOf(entry, above, redirect, marks);
+    const place = lowerFolderOf(entry, above, redirect, marks);
     places.set(path, place);
     if (redirect !== undefined) (place.isMoved ? moved : inPlace).push(path);
     if (place.isMoved && place.lowerPath !== undefined) shown.push({ path, lowerPath: place.lowerPath });
@@ -122,12 +122,12 @@ function findMoved({ upper, marks, scope }: Layers): FoundMoves {
   return { moved, inPlace, shown, whiteouts };
 }
 
-function placeOf(
+function lowerFolderOf(
   { path, parent, name }: WalkedEntry,
-  above: Place,
+  above: LowerFolder,
   redirect: string | undefined,
   marks: LayerMarks,
-): Place {
+): LowerFolder {
   using folder = parent.openChild(name);
   // With a redirect, a crash has interrupted us after step 2.
   if (marks.isClosed(folder)) return { isMoved: redirect !== undefined };
@@ -137,7 +137,7 @@ function placeOf(
   return { ...(lowerPath !== undefined && { lowerPath }), isMoved: !isInPlace };
 }
 
-function lowerPathOf(name: string, above: Place, redirect: string | undefined): string | undefined {
+function lowerPathOf(name: string, above: LowerFolder, redirect: string | undefined): string | undefined {
   if (redirect?.startsWith("/")) return redirect.slice(1);
   return above.lowerPath === undefined ? undefined : joinPath(above.lowerPath, redirect ?? name);
 }

@@ -9,7 +9,7 @@ import { builtInStrength } from "../../core/strategy-names.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import { bringLayerBack, type NewCheckpoint, saveLayer } from "../../engine/checkpoint/tree-checkpoints.ts";
 import type { TreeState } from "../../engine/checkpoint/tree-state.ts";
-import type { BasedPath } from "../../engine/merge/kept-bases.ts";
+import type { BasedPath } from "../../engine/merge/base-contents.ts";
 import {
   type OpenSandbox,
   openOriginal,

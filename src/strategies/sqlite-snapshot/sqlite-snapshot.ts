@@ -192,9 +192,9 @@ export class SqliteSnapshotStrategy
   }
 
   async resolve(ref: SandboxRef, path: string, how: Resolution): Promise<ResolveReport> {
-    const { settleConflict } = await import("./sqlite-update.ts");
+    const { resolveConflict } = await import("./sqlite-update.ts");
     using sandbox = await this.#openFrozen(ref);
-    await settleConflict(sandbox, path, how, this.#patience);
+    await resolveConflict(sandbox, path, how, this.#patience);
     return { path };
   }
 
@@ -227,7 +227,7 @@ export class SqliteSnapshotStrategy
     using sandbox = await this.#openFrozen(ref);
     if (transaction.afterRestart !== true) assertSameBoot(sandbox);
     if (openConflicts(sandbox.workspace).length > 0)
-      (await import("./sqlite-update.ts")).assertSettled(sandbox);
+      (await import("./sqlite-update.ts")).assertResolved(sandbox);
     return await this.#landings(sandbox).prepare(transaction);
   }
 

@@ -13,7 +13,7 @@ import { BACKWARD, escapedName } from "../../database/sqlite/landing-conflicts.t
 import {
   type MergeResult,
   mergeDatabase,
-  type SettledConflict,
+  type ResolvedConflict,
 } from "../../database/sqlite/merge/database-merge.ts";
 import { leaveOut } from "../../database/sqlite/merge/record-part.ts";
 import { isOf, virtualTables } from "../../database/sqlite/merge/table-conflicts.ts";
@@ -45,7 +45,7 @@ const POINTS = { build: failpoint("sqlite.merge"), takeOut: failpoint("sqlite.ta
 const RECORD = "record";
 
 export async function updateDatabase(sandbox: SqliteSandbox, patience: Patience): Promise<UpdateReport> {
-  const open = unsettledConflicts(sandbox);
+  const open = unresolvedConflicts(sandbox);
   try {
     const { merged, conflicts, isRefused } = await mergeNext(sandbox, patience);
     const unmerged = withEarlier(conflicts, open);
@@ -59,7 +59,7 @@ export async function updateDatabase(sandbox: SqliteSandbox, patience: Patience)
 }
 
 /** Settles one conflict by the user's word, and merges what else can be merged. */
-export async function settleConflict(
+export async function resolveConflict(
   sandbox: SqliteSandbox,
   path: string,
   how: Resolution,
@@ -69,7 +69,7 @@ export async function settleConflict(
     throw new UsageError("A row or a definition of a database can't be kept twice.", {
       hint: "Choose ours or theirs, or change the plan's version in the sandbox.",
     });
-  const open = unsettledConflicts(sandbox);
+  const open = unresolvedConflicts(sandbox);
   try {
     const found = withEarlier((await mergeNext(sandbox, patience)).conflicts, open);
     if (!found.some((conflict) => conflict.path === path))
@@ -84,7 +84,7 @@ export async function settleConflict(
 }
 
 /** Conflicts of earlier updates in which the plan's version is still what it was then. */
-export function unsettledConflicts(sandbox: SqliteSandbox): readonly OpenConflict[] {
+export function unresolvedConflicts(sandbox: SqliteSandbox): readonly OpenConflict[] {
   const open = openConflicts(sandbox.workspace);
   if (open.length === 0) return [];
   const stateAt = changesOf(sandbox);
@@ -92,8 +92,8 @@ export function unsettledConflicts(sandbox: SqliteSandbox): readonly OpenConflic
 }
 
 /** Refuses to land conflicts that no user has settled. */
-export function assertSettled(sandbox: SqliteSandbox): void {
-  const open = unsettledConflicts(sandbox).map(({ path, why }) => ({ path, why }));
+export function assertResolved(sandbox: SqliteSandbox): void {
+  const open = unresolvedConflicts(sandbox).map(({ path, why }) => ({ path, why }));
   if (open.length === 0) return;
   const more = open.length > 1 ? ` and ${open.length - 1} more` : "";
   throw new SandboxConflictError(open, {
@@ -157,7 +157,7 @@ function notAlone(why: string, cause?: unknown): UnsupportedError {
 async function mergeNext(
   sandbox: SqliteSandbox,
   patience: Patience,
-  settled?: SettledConflict,
+  settled?: ResolvedConflict,
 ): Promise<MergeResult> {
   const { workspace, location, path, basePath } = sandbox;
   if (!isThere(location))

@@ -1,5 +1,5 @@
 import type { TerminalShape } from "../launch/own-terminal.ts";
-import type { KeptEnds } from "./kept-ends.ts";
+import type { BoundedOutput } from "./bounded-output.ts";
 
 /**
  * The terminal of a command: none; one that has the keyboard; or one that gets the keyboard when the command
@@ -18,7 +18,7 @@ export interface CommandStreams {
   /** The path of the file that is opened again as its standard input. */
   readonly inputFile: string | undefined;
   /** What the command writes, if both of its outputs come through us. It is whole after `finish`. */
-  readonly kept: KeptEnds | undefined;
+  readonly kept: BoundedOutput | undefined;
   /** Call this when the command has its ends. */
   start(): void;
   /** Call this instead of `finish` if no command ever got them. */

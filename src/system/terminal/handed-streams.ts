@@ -3,8 +3,8 @@ import { UsageError } from "../../core/errors/errors.ts";
 import { bytesFromPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../calls/errno.ts";
 import { calls } from "../calls/native.ts";
+import { BoundedOutput, MOST_LOGGED } from "./bounded-output.ts";
 import type { CommandStreams, OuterTerminal, TerminalLink, TerminalUse } from "./command-streams.ts";
-import { KeptEnds, MOST_LOGGED } from "./kept-ends.ts";
 import { pumpIn, pumpOut, type StreamPump } from "./stream-pump.ts";
 import { TerminalRelay } from "./terminal-relay.ts";
 import { UserTerminal } from "./user-terminal.ts";
@@ -33,7 +33,7 @@ export class HandedStreams implements CommandStreams {
   readonly terminals: readonly number[];
   readonly inputFile: string | undefined;
   /** Only of a terminal: what goes to a pipe or a file is its owner's. */
-  readonly kept: KeptEnds | undefined;
+  readonly kept: BoundedOutput | undefined;
   readonly #pumps: readonly StreamPump[];
 
   /** `output`: where the command's standard output goes, our own or our standard error. */
@@ -41,7 +41,7 @@ export class HandedStreams implements CommandStreams {
     const handing = [handingOf(0), handingOf(output), handingOf(2)] as const;
     this.terminals = [0, 1, 2].filter((at) => handing[at] === "terminal");
     const isShown = this.terminals.includes(1) && this.terminals.includes(2);
-    this.kept = isShown ? new KeptEnds(MOST_LOGGED) : undefined;
+    this.kept = isShown ? new BoundedOutput(MOST_LOGGED) : undefined;
     this.inputFile = handing[0] === "reopened" ? pathOfInput() : undefined;
     const input = handing[0] === "pumped" ? pumpIn() : undefined;
     const out = handing[1] === "pumped" ? pumpOut(output) : undefined;

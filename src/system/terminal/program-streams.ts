@@ -2,11 +2,11 @@ import { closeSync, constants, openSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type { ReadStream } from "node:tty";
 import { failedWith } from "../calls/errno.ts";
+import type { BoundedOutput } from "./bounded-output.ts";
 import type { CommandStreams, OuterTerminal } from "./command-streams.ts";
-import type { KeptEnds } from "./kept-ends.ts";
-import { KeptPipe } from "./kept-pipe.ts";
 import { newPipe, newSocket } from "./stream-pump.ts";
 import { resizeTerminal, windowSize } from "./user-terminal.ts";
+import { WatchedPipe } from "./watched-pipe.ts";
 
 /** The end of input, as it is typed at a terminal. */
 const END_OF_INPUT = "\x04";
@@ -40,16 +40,16 @@ export class PipedStreams implements CommandStreams, ProgramEnds {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  readonly kept: KeptEnds | undefined;
-  readonly #outputs: readonly KeptPipe[];
+  readonly kept: BoundedOutput | undefined;
+  readonly #outputs: readonly WatchedPipe[];
 
   /** `kept` gets what the command writes, beside the program. */
-  constructor(kept?: KeptEnds) {
+  constructor(kept?: BoundedOutput) {
     const [input, output, errors] = [newPipe(), newPipe(), newPipe()];
     this.descriptors = [input[0], output[1], errors[1]];
     this.stdin = newSocket(input[1], "writable");
     this.kept = kept;
-    const [stdout, stderr] = [new KeptPipe(output[0], kept), new KeptPipe(errors[0], kept)];
+    const [stdout, stderr] = [new WatchedPipe(output[0], kept), new WatchedPipe(errors[0], kept)];
     this.#outputs = [stdout, stderr];
     this.stdout = stdout.stream;
     this.stderr = stderr.stream;
@@ -85,14 +85,14 @@ export class TerminalStreams implements CommandStreams, ProgramEnds {
   readonly stdout: Readable;
   /** Empty: at a terminal both outputs are one. */
   readonly stderr: Readable;
-  readonly kept: KeptEnds | undefined;
+  readonly kept: BoundedOutput | undefined;
   #size: WindowSize;
   #outer: ReadStream | undefined;
   #outerFd = -1;
   readonly #connected = Promise.withResolvers<ReadStream | undefined>();
 
   /** `kept` gets what the command writes, beside the program. */
-  constructor(size: WindowSize, kept?: KeptEnds) {
+  constructor(size: WindowSize, kept?: BoundedOutput) {
     const { Readable, Writable } = process.getBuiltinModule("node:stream");
     this.#size = size;
     this.kept = kept;

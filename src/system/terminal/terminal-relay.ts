@@ -1,7 +1,7 @@
 import type { ReadStream } from "node:tty";
 import { failedWith } from "../calls/errno.ts";
+import type { BoundedOutput } from "./bounded-output.ts";
 import type { TerminalLink } from "./command-streams.ts";
-import type { KeptEnds } from "./kept-ends.ts";
 import { StandardStream } from "./standard-stream.ts";
 import { resizeTerminal, type UserTerminal } from "./user-terminal.ts";
 
@@ -12,7 +12,7 @@ const LOOK_AGAIN_MS = 300;
 interface RelayedOutput {
   /** The stream of ours that shows it. Default: the terminal itself. */
   readonly screen: number | undefined;
-  readonly kept: KeptEnds | undefined;
+  readonly kept: BoundedOutput | undefined;
 }
 
 /**
@@ -44,7 +44,7 @@ export class TerminalRelay implements TerminalLink {
     process.on("SIGCONT", this.#continue);
   }
 
-  #show(output: StandardStream, kept: KeptEnds | undefined): Promise<void> {
+  #show(output: StandardStream, kept: BoundedOutput | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#command.on("data", (bytes: Buffer) => {
         kept?.add(bytes);

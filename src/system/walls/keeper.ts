@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { startProcess } from "../process/start-process.ts";
-import { adoptOrphans, endDescendants, exitAtOnce, reapAdopted } from "./kept-processes.ts";
+import { adoptOrphans, endDescendants, exitAtOnce, reapAdopted } from "./adopted-processes.ts";
 
 /** Descriptors that the kept process gets under their own numbers: run/launch/launch-spec.ts. */
 const HANDED = [0, 1, 2, 3, 4, 5];

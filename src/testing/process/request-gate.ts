@@ -5,7 +5,7 @@ import { sharedTime } from "./shared-time.ts";
 const LIMIT_MS = 30_000;
 
 /** The address of a server: a port, or a local socket. */
-export type ServerPlace = { readonly host: string; readonly port: number } | { readonly path: string };
+export type ServerAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** A client's connection, paired with the connection to the server that forwards it. */
 interface Passage {
@@ -32,7 +32,7 @@ interface Passage {
  */
 export class RequestGate implements AsyncDisposable {
   readonly #server: Server;
-  readonly #to: ServerPlace;
+  readonly #to: ServerAddress;
   readonly #passages = new Set<Passage>();
   readonly #passedAt: number[] = [];
   #holdsWhen: ((sent: Uint8Array) => boolean) | undefined;
@@ -42,13 +42,13 @@ export class RequestGate implements AsyncDisposable {
   /** A release under way. Everything that comes later waits for it. */
   #releasing: Promise<void> = Promise.resolve();
 
-  private constructor(server: Server, to: ServerPlace) {
+  private constructor(server: Server, to: ServerAddress) {
     this.#server = server;
     this.#to = to;
   }
 
   /** Opens a gate to a server, on a free port of loopback or on the given local socket. */
-  static async open(to: ServerPlace, at?: string): Promise<RequestGate> {
+  static async open(to: ServerAddress, at?: string): Promise<RequestGate> {
     const server = createServer({ allowHalfOpen: true });
     const gate = new RequestGate(server, to);
     server.on("connection", (client) => gate.#admit(client));

@@ -1,6 +1,6 @@
 import type { ChangeKind } from "../../core/change.ts";
 import { digestOf } from "../../system/data/digest.ts";
-import type { MadeContent, MadeFolder, MadeResource } from "../strategy-factory.ts";
+import type { ContentFixture, FolderFixture, ResourceFixture } from "../strategy-factory.ts";
 import { snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
 import type { Steps } from "./work-tree.ts";
 
@@ -17,7 +17,7 @@ export interface Original {
 
 /** `perform` runs steps in a folder. */
 export function originalOf(
-  made: MadeResource,
+  made: ResourceFixture,
   isLeftOut: (name: string) => boolean,
   perform: (path: string, steps: Steps) => void,
 ): Original {
@@ -25,7 +25,7 @@ export function originalOf(
 }
 
 function folderOriginal(
-  { originalPath }: MadeFolder,
+  { originalPath }: FolderFixture,
   isLeftOut: (name: string) => boolean,
   perform: (path: string, steps: Steps) => void,
 ): Original {
@@ -37,7 +37,7 @@ function folderOriginal(
   };
 }
 
-function contentOriginal({ content, kind = "file" }: MadeContent): Original {
+function contentOriginal({ content, kind = "file" }: ContentFixture): Original {
   return {
     folder: undefined,
     kind,

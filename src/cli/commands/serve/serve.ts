@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import { messageOf, UsageError } from "../../../core/errors/errors.ts";
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import { ALLOW_APPLY, type AllowApply } from "../../../mcp/tool.ts";
-import type { Place } from "../../../serve/http/server.ts";
+import type { ListenAddress } from "../../../serve/http/server.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { version } from "../version.ts";
@@ -49,7 +49,7 @@ async function serveUntilStopped(context: CommandContext, options: ServeCommandO
   const address = options.listen === undefined ? undefined : addressIn(options.listen, options);
   await openToChange(context, undefined, async (services, signal) => {
     const folder = join(services.stateDir, "serve");
-    const place: Place = address ?? {
+    const place: ListenAddress = address ?? {
       socket: resolve(context.cwd, options.socket ?? join(folder, "api.sock")),
     };
     const tokenFile = resolve(context.cwd, options.tokenFile ?? join(folder, "token"));

@@ -2,7 +2,7 @@ import { displayPath, isAtOrBelow, parentPath } from "../../../core/paths/byte-p
 import type { ScratchList } from "../../../plans/scratch/plan-scratch.ts";
 import {
   leavesWork,
-  type OutsidePlace,
+  type OutsideGroup,
   type OutsideSummary,
 } from "../../../sandboxes/scratch/outside-places.ts";
 import { factsOfPath } from "../../../system/data/locations.ts";
@@ -70,7 +70,7 @@ export function shortPath(path: string, home: string | undefined): string {
   return displayPath(isInHome ? `~${path.slice(home.length)}` : path);
 }
 
-function placeText({ path, files, removed, cache }: OutsidePlace, home: string | undefined): string {
+function placeText({ path, files, removed, cache }: OutsideGroup, home: string | undefined): string {
   const count = files + removed === 1 && cache !== true ? "" : ` ${files + removed}`;
   return `${shortPath(path, home)}${count}${files === 0 ? " (removed)" : ""}`;
 }

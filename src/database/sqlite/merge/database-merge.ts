@@ -33,7 +33,7 @@ export interface MergedFiles {
 }
 
 /** The word of a user on one conflict. */
-export interface SettledConflict {
+export interface ResolvedConflict {
   readonly path: string;
   readonly how: Exclude<Resolution, "keep-both">;
 }
@@ -60,7 +60,7 @@ const RECORD = "record";
 export function mergeDatabase(
   files: MergedFiles,
   makeRecord: (whole: ReadonlySet<string>) => void,
-  settled?: SettledConflict,
+  settled?: ResolvedConflict,
 ): MergeResult {
   let findings: Findings = { whole: new Map(), apart: new Set() };
   for (;;) {
@@ -74,9 +74,9 @@ export function mergeDatabase(
 class Merging {
   readonly #files: MergedFiles;
   readonly #findings: Findings;
-  readonly #settled: SettledConflict | undefined;
+  readonly #settled: ResolvedConflict | undefined;
 
-  constructor(files: MergedFiles, findings: Findings, settled: SettledConflict | undefined) {
+  constructor(files: MergedFiles, findings: Findings, settled: ResolvedConflict | undefined) {
     this.#files = files;
     this.#findings = findings;
     this.#settled = settled;

@@ -48,7 +48,7 @@ export interface BasedPath {
 /** Whether an entry of the original is still the base. */
 type IsStillBase = (now: Facts | undefined, base: BaseFacts) => boolean;
 
-export class KeptBases {
+export class BaseContents {
   readonly #workspace: Folder;
   readonly #most: number;
 

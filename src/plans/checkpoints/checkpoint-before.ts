@@ -3,7 +3,7 @@ import type { Session } from "../../sandboxes/access/session.ts";
 import type { PlanCheckpoints } from "./plan-checkpoints.ts";
 import type { PlanRestores } from "./plan-restores.ts";
 
-export interface WayBackParts {
+export interface CheckpointBeforeParts {
   readonly session: Session;
   readonly checkpoints: PlanCheckpoints;
   readonly restores: PlanRestores;
@@ -13,8 +13,8 @@ export interface WayBackParts {
  * Saves a plan before something that may change it, and returns the way back; nothing, if one of its
  * resources has no checkpoints.
  */
-export async function wayBack(
-  { session, checkpoints, restores }: WayBackParts,
+export async function checkpointBefore(
+  { session, checkpoints, restores }: CheckpointBeforeParts,
   plan: PlanRecord,
   before: string,
 ): Promise<(() => Promise<void>) | undefined> {

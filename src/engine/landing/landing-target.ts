@@ -5,7 +5,7 @@ import { type Slots, skeletonName, slotName } from "../manifest/slots.ts";
 import type { PartedFolder } from "../tree/move-by-entries.ts";
 
 /** The place where an entry lands: a name in an open folder of the original, and its slot. */
-export interface Place {
+export interface LandingTarget {
   readonly entry: ManifestEntry;
   readonly slot: number;
   readonly parent: Folder;
@@ -16,12 +16,12 @@ export interface Place {
 }
 
 /** The entry of the original as a folder that may have to move entry by entry. */
-export function partedFolder({ entry, slot, parent, name, slots }: Place): PartedFolder {
+export function partedFolder({ entry, slot, parent, name, slots }: LandingTarget): PartedFolder {
   const at = { folder: slots, name: skeletonName(slot) };
   return { source: { folder: parent, name }, identity: entry.before, at, skeleton: entry.skeleton };
 }
 
 /** The place of an entry. Valid until the next slot, or the next entry's folder, is requested. */
-export function placeOf(entry: ManifestEntry, slot: number, parent: Folder, slots: Slots): Place {
+export function targetOf(entry: ManifestEntry, slot: number, parent: Folder, slots: Slots): LandingTarget {
   return { entry, slot, parent, name: baseName(entry.path), slots: slots.in(slot), slotName: slotName(slot) };
 }

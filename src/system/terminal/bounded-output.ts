@@ -15,7 +15,7 @@ export interface CapturedOutput {
 export const MOST_LOGGED = 16 * 1024;
 
 /** Keeps at most this many bytes of what a command writes: the first half, and the last one. */
-export class KeptEnds {
+export class BoundedOutput {
   readonly #most: number;
   readonly #first: Buffer[] = [];
   #firstLength = 0;

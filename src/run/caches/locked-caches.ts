@@ -25,7 +25,7 @@ const POINTS = { make: failpoint("run.cache-make") };
 const OTHERS_CAN_WRITE = 0o022;
 
 /** The caches of one command. While it runs, none of them is pruned. */
-export class HeldCaches implements Disposable {
+export class LockedCaches implements Disposable {
   readonly caches: CachesInForce;
   readonly #root: Folder | undefined;
 
@@ -38,13 +38,13 @@ export class HeldCaches implements Disposable {
    * Makes the caches that are missing. Where they can't be, `onWithout` hears why, and the command does
    * without.
    */
-  static take(caches: CachesInForce, onWithout: (message: string) => void): HeldCaches {
-    if (caches.shared.length === 0) return new HeldCaches(caches);
+  static take(caches: CachesInForce, onWithout: (message: string) => void): LockedCaches {
+    if (caches.shared.length === 0) return new LockedCaches(caches);
     try {
-      return new HeldCaches(caches, made(caches));
+      return new LockedCaches(caches, made(caches));
     } catch (thrown) {
       onWithout(`Caches are not shared with other plans: ${messageOf(thrown)}`);
-      return new HeldCaches({ ...caches, shared: [] });
+      return new LockedCaches({ ...caches, shared: [] });
     }
   }
 

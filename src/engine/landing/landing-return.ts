@@ -17,7 +17,7 @@ const POINTS = { returned: failpoint("landings.returned"), drop: failpoint("land
 const RETURNED = "returned";
 
 /** A landing on its way back. */
-export interface WayBack {
+export interface ReturningLanding {
   readonly original: Folder;
   readonly landing: Folder;
   readonly manifest: StoredManifest;
@@ -32,7 +32,7 @@ export interface WayBack {
  *   3. these names go; that moves the change time of the file that stays
  *   4. what the change times of the original stand for now (own-touches.ts)
  */
-export function* goBack(way: WayBack): Steps<readonly Attention[]> {
+export function* goBack(way: ReturningLanding): Steps<readonly Attention[]> {
   const { original, landing, manifest } = way;
   const drops = manifest.anchors.length > 0;
   if (landing.facts(RETURNED) === undefined) {
@@ -44,7 +44,7 @@ export function* goBack(way: WayBack): Steps<readonly Attention[]> {
   return readLanded(landing)?.attention ?? [];
 }
 
-function dropNames({ landing, manifest }: WayBack): void {
+function dropNames({ landing, manifest }: ReturningLanding): void {
   using slots = Slots.open(landing);
   const anchors = new Map(manifest.anchors.map(({ path, before }) => [path, before]));
   for (const { slot, entry } of manifest.entries.all()) {

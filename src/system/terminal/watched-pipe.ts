@@ -1,7 +1,7 @@
 import { readSync } from "node:fs";
 import type { Socket } from "node:net";
 import { failedWith } from "../calls/errno.ts";
-import type { KeptEnds } from "./kept-ends.ts";
+import type { BoundedOutput } from "./bounded-output.ts";
 import { newSocket } from "./stream-pump.ts";
 
 /** The most that a pipe holds, unless the machine's administrator allows more. */
@@ -11,13 +11,13 @@ const MOST_IN_PIPE = 1024 * 1024;
  * The end of a pipe that a program reads, while we keep some of what comes. What comes is seen where it
  * enters the stream: whether and how fast the program reads stays its own affair.
  */
-export class KeptPipe {
+export class WatchedPipe {
   readonly stream: Socket;
   readonly #fd: number;
-  readonly #kept: KeptEnds | undefined;
+  readonly #kept: BoundedOutput | undefined;
   #isAtEnd = false;
 
-  constructor(fd: number, kept: KeptEnds | undefined) {
+  constructor(fd: number, kept: BoundedOutput | undefined) {
     this.#fd = fd;
     this.#kept = kept;
     this.stream = newSocket(fd, "readable");
@@ -40,7 +40,7 @@ export class KeptPipe {
     }
   }
 
-  #watch(kept: KeptEnds): void {
+  #watch(kept: BoundedOutput): void {
     const push = this.stream.push.bind(this.stream);
     this.stream.push = (bytes: Buffer | null, encoding) => {
       if (bytes === null) this.#isAtEnd = true;

@@ -265,7 +265,6 @@ export const FAILPOINT_NAMES = [
   "owner.release",
   "owner.sweep",
   "part.clear-layer",
-  "part.close-folder",
   "part.create-own",
   "part.flush-noted",
   "part.flush-settled",

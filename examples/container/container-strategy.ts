@@ -157,9 +157,11 @@ export class ContainerStrategy implements TwoPhaseSandboxStrategy<Metadata, Swit
 
   async checkpoint(ref: ContainerRef, checkpointId: string): Promise<undefined> {
     const [sandbox, names] = [new SandboxState(ref), new Names(ref)];
-    const { work, paths } = await this.#candidates(ref);
+    const { work } = await this.#open(ref);
     this.#context.failpoint("container.checkpoint");
     await this.#engine.commit(work, names.image(`checkpoint-${checkpointId}`));
+    // Afterwards: a running container may change more, and more paths do no harm.
+    const { paths } = await this.#candidates(ref);
     this.#context.failpoint("container.save-checkpoint");
     sandbox.saveCheckpoint(checkpointId, paths);
   }
@@ -205,6 +207,7 @@ export class ContainerStrategy implements TwoPhaseSandboxStrategy<Metadata, Swit
     if (transaction.undoes !== undefined)
       return await this.#prepareUndo(ref, transaction, transaction.undoes);
     const [sandbox, names] = [new SandboxState(ref), new Names(ref)];
+    await this.#assertQuiet(names.work(sandbox.state.container));
     const { work, changes, paths } = await this.#changes(ref);
     if (changes.length === 0) return null;
     const { state } = sandbox;
@@ -225,16 +228,16 @@ export class ContainerStrategy implements TwoPhaseSandboxStrategy<Metadata, Swit
   ): Promise<CommitResult> {
     const names = new Names(ref);
     const [image, landing] = [ref.metadata.image, names.image(`landing-${id}`)];
-    const attention: Attention[] = [];
+    const keptAt = names.image(`theirs-${id}`);
     const found = await this.#engine.imageId(image);
     if (found !== to) {
-      if (found !== undefined && found !== from) {
-        const keptAt = names.image(`theirs-${id}`);
-        await this.#tag("container.keep-theirs", image, keptAt);
-        attention.push({ path: ".", message: "another writer moved the name in the last moment", keptAt });
-      }
+      if (found !== undefined && found !== from) await this.#tag("container.keep-theirs", image, keptAt);
       await this.#tag("container.land", landing, image);
     }
+    // Also if an earlier run, which was cut off, kept it.
+    const isKept = (await this.#engine.imageId(keptAt)) !== undefined;
+    const message = "another writer moved the name in the last moment";
+    const attention = isKept ? [{ path: ".", message, keptAt }] : [];
     this.#rebase(ref, to, undoes === undefined ? [to] : []);
     if (undoes !== undefined) await this.#untag("container.untag-landing", landing);
     return { changes, attention };
@@ -348,6 +351,14 @@ export class ContainerStrategy implements TwoPhaseSandboxStrategy<Metadata, Swit
     if (found === expected) return;
     const why = found === undefined ? "another writer removed the image" : "another writer moved the name";
     throw new SandboxConflictError([{ path: ".", why }]);
+  }
+
+  /** A program in the container could write between the diff and the commit, and land what no diff showed. */
+  async #assertQuiet(work: string): Promise<void> {
+    if (!(await this.#engine.isRunning(work))) return;
+    throw new UsageError(`The container ${work} runs, so it can change while it lands.`, {
+      hint: `Stop it, or let it stand still: podman pause ${work}.`,
+    });
   }
 
   async #whyNot(image: string): Promise<string | undefined> {

@@ -129,6 +129,15 @@ export class Engine {
     await this.#send("/libpod/containers/create", { name, image, unsetenv });
   }
 
+  /** Whether its processes can change files now. */
+  async isRunning(name: string): Promise<boolean> {
+    const container = await this.#json<{ State: { Running: boolean; Paused: boolean } }>(
+      `/containers/${name}/json`,
+      { unless: [MISSING] },
+    );
+    return container?.State.Running === true && !container.State.Paused;
+  }
+
   async removeContainer(name: string): Promise<void> {
     await this.#call(`/containers/${name}`, {
       method: "DELETE",

@@ -85,26 +85,32 @@ function movedTimes({ folderTimes }: Manifest, direction: Direction): BaseMove["
 /** An entry of the tree and everything below it, as far as the original has it too. */
 function* nowBelow(part: LandedPart, own: Folder, entry: ManifestEntry): Generator<CopiedEntry> {
   const isAsLanded = part.isAsLanded(entry);
-  for (const { path } of walkFrom(own, entry.path)) yield* nowAt(part, own, { ...entry, path }, isAsLanded);
-  if (isAsLanded) yield* removedSince(part, own, entry);
+  const gone = isAsLanded ? new Map(goneSince(part, own, entry)) : new Map<string, CopiedEntry>();
+  for (const { path } of walkFrom(own, entry.path))
+    if (!gone.has(path)) yield* nowAt(part, own, { ...entry, path }, isAsLanded);
+  yield* gone.values();
 }
 
-/** What has landed and is no longer in the tree: after a crash, programs go on before the base moves. */
-function* removedSince(
+/**
+ * What has landed and is no longer in the tree, or is of another kind there: after a crash, programs go on
+ * before the base moves.
+ */
+function* goneSince(
   { original, manifest }: LandedPart,
   own: Folder,
   { path: top }: ManifestEntry,
-): Generator<CopiedEntry> {
+): Generator<readonly [string, CopiedEntry]> {
   for (const { path, parent, name, facts } of walkFrom(original, top)) {
-    // Another writer made it since.
-    if (own.factsBelow(path) !== undefined || (path !== top && isAfter(facts, manifest.stagedAt))) continue;
-    yield {
+    const isOfAnotherWriter = path !== top && isAfter(facts, manifest.stagedAt);
+    if (isOfAnotherWriter || own.factsBelow(path)?.kind === facts.kind) continue;
+    const landed = {
       path,
       original: facts,
       copy: { ...facts, ctime: NO_TIME },
       xattrs: readXattrs(parent, name),
       ...(facts.kind === "symlink" && { target: parent.readLink(name) }),
     };
+    yield [path, landed];
   }
 }
 

@@ -1,12 +1,10 @@
 import { type BaseFacts, baseFacts } from "../../engine/base/base-facts.ts";
 import type { NamedEntry } from "../../engine/tree/named-entry.ts";
-import { readEntry } from "../../engine/tree/open-parent.ts";
 import { LastParsed } from "../../engine/workspace/last-parsed.ts";
-import { type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
+import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { LayerMarks } from "./layer-marks.ts";
 
 /**
  * The base facts of the paths that the upper layer covers. An overlay keeps no copy of the tree, and a
@@ -14,33 +12,16 @@ import type { LayerMarks } from "./layer-marks.ts";
  * write of ours. An entry of the upper layer without a note had nothing below it: if the original has an
  * entry there now, another writer made it.
  *
- * Format of the file `base` in the workspace: JSON, { PATH: NotedFacts }. It grows with the change.
+ * Format of the file `base` in the workspace: JSON, { PATH: BaseFacts }. It grows with the change.
  */
 const SAVE = failpoint("overlay.note-base");
 const BASE = "base";
 
-/** The layers, with their marks and base record. */
-export interface Layers {
-  readonly upper: Folder;
-  readonly lower: Folder;
-  readonly workspace: Folder;
-  readonly record: BaseRecord;
-  readonly marks: LayerMarks;
-}
-
-/** The base of a path, and what stays above it in the upper layer when it lands (entries/held-layer.ts). */
-export interface NotedFacts extends BaseFacts {
-  /** The entry of the upper layer that has landed. Of a folder, all that has landed in it is noted too. */
-  readonly kept?: { readonly ino: number; readonly ctime: Time };
-  /** A whiteout has landed: these are the facts of what it deleted. */
-  readonly isGone?: true;
-}
-
 export class BaseRecord {
-  readonly #noted: Map<string, NotedFacts>;
+  readonly #noted: Map<string, BaseFacts>;
   #isChanged = false;
 
-  constructor(noted: ReadonlyMap<string, NotedFacts> = new Map()) {
+  constructor(noted: ReadonlyMap<string, BaseFacts> = new Map()) {
     this.#noted = new Map(noted);
   }
 
@@ -50,26 +31,20 @@ export class BaseRecord {
   }
 
   /** Loads a shared record, only for lookups. */
-  static loadForLookup(folder: Folder): Pick<BaseRecord, "get" | "isGone"> {
+  static loadForLookup(folder: Folder): Pick<BaseRecord, "get"> {
     return lastRecord.of(folder, BASE) ?? new BaseRecord();
   }
 
   static fromBytes(bytes: Uint8Array): BaseRecord {
-    return new BaseRecord(new Map(Object.entries(parsed<{ [path: string]: NotedFacts }>(bytes) ?? {})));
+    return new BaseRecord(new Map(Object.entries(parsed<{ [path: string]: BaseFacts }>(bytes) ?? {})));
   }
 
   toBytes(): Uint8Array {
     return Buffer.from(JSON.stringify(Object.fromEntries(this.#noted)));
   }
 
-  get(path: string): NotedFacts | undefined {
-    const noted = this.#noted.get(path);
-    return noted?.isGone === true ? undefined : noted;
-  }
-
-  /** Whether the sandbox has deleted the base of a path, and that has landed. */
-  isGone(path: string): boolean {
-    return this.#noted.get(path)?.isGone === true;
+  get(path: string): BaseFacts | undefined {
+    return this.#noted.get(path);
   }
 
   /** Notes the lower layer's entry, unless the path has a note: the first note is the base of the work. */
@@ -79,36 +54,19 @@ export class BaseRecord {
   }
 
   /** The notes of the wanted paths. */
-  notes(isWanted: (path: string) => boolean): (readonly [path: string, facts: NotedFacts])[] {
-    return this.all(isWanted).filter(([, { isGone }]) => isGone !== true);
-  }
-
-  /** Also with those of which the deletion has landed. */
-  all(isWanted: (path: string) => boolean): (readonly [path: string, facts: NotedFacts])[] {
+  notes(isWanted: (path: string) => boolean): (readonly [path: string, facts: BaseFacts])[] {
     return [...this.#noted].filter(([path]) => isWanted(path));
   }
 
   /** Replaces the note of a path. */
-  set(path: string, facts: NotedFacts): void {
+  set(path: string, facts: BaseFacts): void {
     this.#noted.set(path, facts);
     this.#isChanged = true;
   }
 
-  /** Notes what the original has at a path now, if it has something. */
-  noteNow(path: string, original: Folder): void {
-    const facts = readEntry(original, path, lowerFacts);
-    if (facts !== undefined) this.set(path, facts);
-  }
-
-  /** Gives a folder that is noted with one time another one. */
-  moveTime(path: string, from: Time, to: Time): void {
-    const noted = this.get(path);
-    if (noted !== undefined && sameTime(noted.mtime, from)) this.set(path, { ...noted, mtime: to });
-  }
-
   /** Drops the notes of paths that the upper layer no longer covers. */
   forget(isWanted: (path: string) => boolean): void {
-    for (const [path] of this.all(isWanted)) this.#noted.delete(path);
+    for (const [path] of this.notes(isWanted)) this.#noted.delete(path);
     this.#isChanged = true;
   }
 

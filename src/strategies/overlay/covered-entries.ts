@@ -96,7 +96,7 @@ class CoveredEntries {
   /** Finds everything that the upper layer covers, at any depth of deleted or replaced folders. */
   #findHidden(lower: Folder): HiddenEntries {
     const hidden: HiddenEntries = { files: new Set(), looks: new Set() };
-    for (const [, facts] of this.#record.all(() => true)) addHidden(hidden, facts);
+    for (const [, facts] of this.#record.notes(() => true)) addHidden(hidden, facts);
     for (const path of this.#hiddenFolders)
       for (const { facts } of walkBelow(lower, path)) addHidden(hidden, facts);
     return hidden;
@@ -194,8 +194,6 @@ class CoveredEntries {
   /** Both layers have a folder. */
   #noteBoth({ path, parent, name }: WalkedEntry, below: Below): void {
     const { marks, age } = this.#options;
-    // Everything in a folder that has landed is noted.
-    if (this.#record.get(path)?.kept !== undefined) return;
     using above = parent.openChild(name);
     const isMerged = !marks.isOpaque(above);
     this.#isAnyGone ||= !isMerged;

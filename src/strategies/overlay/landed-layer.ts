@@ -6,17 +6,18 @@ import {
   parentPath,
   ROOT_PATH,
 } from "../../core/paths/byte-path.ts";
+import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import type { ManifestEntry } from "../../engine/manifest/manifest.ts";
 import { moveEntry } from "../../engine/tree/move-entry.ts";
-import { OpenParent } from "../../engine/tree/open-parent.ts";
+import { OpenParent, readEntry } from "../../engine/tree/open-parent.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { type WalkedEntry, walkBelow } from "../../engine/tree/walk.ts";
+import { sameTime } from "../../system/calls/facts.ts";
 import { handleOf } from "../../system/calls/file-handles.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { Layers, NotedFacts } from "./base-record.ts";
-import { landBeneath } from "./entries/held-layer.ts";
+import { type BaseRecord, lowerFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
@@ -36,9 +37,16 @@ export interface EarlierLayer {
   /** Which names of the upper layer wait in which slot. */
   readonly names: readonly { readonly slot: number; readonly path: string }[];
   /** The notes on what they covered (base-record.ts). */
-  readonly notes: { readonly [path: string]: NotedFacts };
-  /** Programs were inside, so the entries stay in the upper layer (entries/held-layer.ts). */
-  readonly stays?: true;
+  readonly notes: { readonly [path: string]: BaseFacts };
+}
+
+/** The layers, with their marks and base record. */
+export interface Layers {
+  readonly upper: Folder;
+  readonly lower: Folder;
+  readonly workspace: Folder;
+  readonly record: BaseRecord;
+  readonly marks: LayerMarks;
 }
 
 const POINTS = {
@@ -50,30 +58,15 @@ const POINTS = {
 };
 const OWN = "own";
 
-export function earlierLayer(
-  { manifest }: LandedPart,
-  { upper, record, marks }: Layers,
-  stays: boolean,
-): EarlierLayer {
-  const notes = Object.fromEntries(record.all(isOfPart(manifest.entries)));
-  if (stays) return { names: [], notes, stays };
+export function earlierLayer({ manifest }: LandedPart, { upper, record, marks }: Layers): EarlierLayer {
   const names = manifest.entries.flatMap((entry, slot) =>
     leavesLayer(entry) ? upperNames(upper, marks, entry.path).map((path) => ({ slot, path })) : [],
   );
-  return { names, notes };
+  return { names, notes: Object.fromEntries(record.notes(isOfPart(manifest.entries))) };
 }
 
-/** Whether the entries of a landed part have left the upper layer. */
-export function hasLeft(landing: Folder): boolean {
-  return landing.facts(OWN) !== undefined;
-}
-
-export function landLayer(part: LandedPart, { names, stays }: EarlierLayer, layers: Layers): void {
+export function landLayer(part: LandedPart, { names }: EarlierLayer, layers: Layers): void {
   const { landing, manifest } = part;
-  if (stays === true) {
-    landBeneath(part, layers);
-    return;
-  }
   const { upper, lower, workspace, record } = layers;
   using own = landing.ensureFolder(POINTS.create, OWN);
   const leave = () => {
@@ -92,8 +85,8 @@ export function landLayer(part: LandedPart, { names, stays }: EarlierLayer, laye
   forgetOrigins(layers);
   const { leave: gone, stay } = byPlace(manifest.entries);
   record.forget((path) => nearest(gone, path) !== undefined);
-  for (const entry of stay) if (part.isAsLanded(entry)) record.noteNow(entry.path, lower);
-  for (const { path, before, after } of manifest.folderTimes) record.moveTime(path, before, after);
+  for (const entry of stay) if (part.isAsLanded(entry)) noteNow(record, lower, entry.path);
+  for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, before, after);
   record.saveIfChanged(workspace, "flushed");
 }
 
@@ -123,7 +116,7 @@ export function returnLayer(
   keepingFolderTimes(workspace, { upper, lower }, pathsOf(names), comeBack);
   record.forget(isOfPart(manifest.entries));
   for (const [path, facts] of Object.entries(earlier.notes)) record.set(path, facts);
-  for (const { path, before, after } of manifest.folderTimes) record.moveTime(path, after, before);
+  for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, after, before);
   record.saveIfChanged(workspace, "flushed");
 }
 
@@ -147,6 +140,11 @@ function pathsOf(names: EarlierLayer["names"]): string[] {
   return names.map(({ path }) => path);
 }
 
+function noteNow(record: BaseRecord, lower: Folder, path: string): void {
+  const facts = readEntry(lower, path, lowerFacts);
+  if (facts !== undefined) record.set(path, facts);
+}
+
 /** Removes `origin` from moved files. */
 function forgetOrigins(layers: Layers): void {
   using parents = new OpenParent(layers.lower);
@@ -168,6 +166,11 @@ function isMoved(
   if (origin === undefined) return !covers && marks.isCopyOfUnknown(parent, name);
   const isThere = below?.facts(name) !== undefined;
   return !covers || (below !== undefined && isThere && handleOf(below, name) !== origin);
+}
+
+function moveTime(record: BaseRecord, path: string, from: BaseFacts["mtime"], to: BaseFacts["mtime"]): void {
+  const noted = record.get(path);
+  if (noted !== undefined && sameTime(noted.mtime, from)) record.set(path, { ...noted, mtime: to });
 }
 
 /** The paths that leave the layer with all their contents, and the entries that stay. */

@@ -12,7 +12,7 @@ import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import { assertNotTooDeep } from "../../engine/tree/walk.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
-import { type Facts, sameIdentity, sameTime } from "../../system/calls/facts.ts";
+import { type Facts, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { type BaseRecord, lowerFacts } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
@@ -120,36 +120,13 @@ class LayerDiff {
   /** Compares one name of a merged folder. */
   *#visit(path: string, now: NowSide, lower: LowerName): Steps {
     const below = lower.folder?.facts(lower.name);
-    const { record, isLive } = this.#options;
-    const hasLanded = record.isGone(path);
-    const facts = record.get(path) ?? (isLive && !hasLanded ? currentFacts(lower, below) : undefined);
+    const noted = this.#options.record.get(path);
+    const facts = noted ?? (this.#options.isLive ? currentFacts(lower, below) : undefined);
     if (!this.#options.marks.isMark(now.folder, now.name, now.facts))
       yield* this.#compare(path, facts && { ...lower, facts }, now);
     // What is noted was deleted by the sandbox, even if another writer has it away just now: the landing
     // looks again. Without a note, a deletion on both sides is no change.
-    else if (!hasLanded) yield* this.#deleted(path, lower, below, facts);
-  }
-
-  /** Compares a folder that has landed and hides the lower one: everything that landed in it is noted. */
-  *#kept(path: string, above: Folder, below: Folder | undefined): Steps {
-    const { record, marks } = this.#options;
-    const names = new Set(this.#names(path, above));
-    for (const name of names) {
-      const facts = above.facts(name);
-      if (facts === undefined) continue;
-      if (marks.isMark(above, name, facts)) names.delete(name);
-      else {
-        const noted = record.get(joinPath(path, name));
-        const base = noted && { facts: noted, folder: below, name };
-        yield* this.#compare(joinPath(path, name), base, { folder: above, name, facts });
-      }
-      yield 1;
-    }
-    for (const [gone, facts] of record.notes((noted) => noted !== path && parentPath(noted) === path)) {
-      const name = baseName(gone);
-      if (!names.has(name)) yield* this.#deleted(gone, { folder: below, name }, below?.facts(name), facts);
-      yield 1;
-    }
+    else yield* this.#deleted(path, lower, below, facts);
   }
 
   /**
@@ -192,16 +169,17 @@ class LayerDiff {
     const storedAt = moved === undefined ? now.storedAt : joinPath(MERGED, path);
     const wasFolder = base?.facts.kind === "directory";
     using below = wasFolder ? base.folder?.openBelowIfThere(base.name) : undefined;
-    const isBoth = above !== undefined && wasFolder && !this.#builder.isCovered;
-    const isKept = isBoth && this.#options.record.get(path)?.kept?.ino === now.facts.ino;
-    const isMerged = isBoth && !isKept && !this.#options.marks.isOpaque(own ?? above);
+    const isMerged =
+      above !== undefined &&
+      wasFolder &&
+      !this.#builder.isCovered &&
+      !this.#options.marks.isOpaque(own ?? above);
     const isAway = wasFolder && below === undefined;
     using _inside = this.#builder.compare(path, base && { ...base, isAway }, {
       ...now,
-      hidesLower: !isMerged && !isKept,
+      hidesLower: !isMerged,
     });
-    if (isKept) yield* this.#kept(path, above, below);
-    else if (isMerged) yield* this.#merged(path, above, below);
+    if (isMerged) yield* this.#merged(path, above, below);
     else if (above !== undefined || below !== undefined) yield* this.#replaced(path, above, below, storedAt);
   }
 
@@ -226,9 +204,7 @@ class LayerDiff {
     return folder?.names() ?? [];
   }
 
-  #hasBaseContent({ path, base, now }: LayerPair): boolean {
-    const kept = this.#options.record.get(path)?.kept;
-    if (kept?.ino === now.facts.ino && sameTime(kept.ctime, now.facts.ctime)) return true;
+  #hasBaseContent({ base, now }: LayerPair): boolean {
     if (base.folder === undefined || !this.#options.age.isStillBase(base.folder.facts(base.name), base.facts))
       return false;
     return now.facts.size === 0 || sameFileContent(base.folder, base.name, now.folder, now.name);

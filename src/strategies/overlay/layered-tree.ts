@@ -24,10 +24,10 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { BaseRecord, type Layers, lowerFacts } from "./base-record.ts";
+import { BaseRecord, lowerFacts } from "./base-record.ts";
 import { noteCovered } from "./covered-entries.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
-import type { EarlierLayer } from "./landed-layer.ts";
+import type { EarlierLayer, Layers } from "./landed-layer.ts";
 import { diffLayers, type LayerDiffOptions } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
@@ -291,23 +291,20 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     const record = BaseRecord.loadForLookup(this.workspace);
     return (path) => {
       const noted = record.get(path);
-      if (noted !== undefined || record.isGone(path)) return noted;
-      if (path === ROOT_PATH && this.#scope.only !== undefined) return undefined;
+      if (noted !== undefined || (path === ROOT_PATH && this.#scope.only !== undefined)) return noted;
       return readEntry(original, path, lowerFacts);
     };
   }
 
   async base(): Promise<MovableBase<EarlierLayer>> {
-    const { earlierLayer, hasLeft, inTheWay, landLayer, returnLayer } = await import("./landed-layer.ts");
+    const { earlierLayer, inTheWay, landLayer, returnLayer } = await import("./landed-layer.ts");
     const { adoptInLayer, uncoverInLayer } = await import("./entries/merged-layer.ts");
     return {
-      // While programs are inside, what has landed stays beneath their mount.
-      earlier: (part) => this.#withLayers(part, (layers) => earlierLayer(part, layers, this.isEntered)),
+      earlier: (part) => this.#withLayers(part, (layers) => earlierLayer(part, layers)),
       land: (part, earlier) => this.#withLayers(part, (layers) => landLayer(part, earlier, layers)),
       takeBack: (part, earlier) => this.#withLayers(part, (layers) => returnLayer(part, earlier, layers)),
       // Entries that return to the upper layer need a free path there.
-      conflicts: ({ original, manifest, landing }) => {
-        if (!hasLeft(landing)) return [];
+      conflicts: ({ original, manifest }) => {
         using upper = this.openOwn();
         const { changes } = runAtOnce(this.diff(original, upper));
         const why = "changed in the sandbox since it landed";

@@ -1,4 +1,4 @@
-import type { Loss, RunningOperation } from "../../core/capabilities.ts";
+import type { Loss } from "../../core/capabilities.ts";
 import { BusyError, messageOf, UnsupportedError } from "../../core/errors/errors.ts";
 import type { ProgramView } from "../../core/program-view.ts";
 import type { Resource } from "../../core/resource/resource.ts";
@@ -24,8 +24,8 @@ import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { FolderStrategy } from "../folder/folder-strategy.ts";
-import { BaseRecord, type Layers } from "./base-record.ts";
-
+import { BaseRecord } from "./base-record.ts";
+import type { Layers } from "./landed-layer.ts";
 import { LayeredTree } from "./layered-tree.ts";
 import { MERGED, OVERLAY_WAYS, type OverlayWay } from "./layout.ts";
 import { OverlayMount } from "./overlay-mount-point.ts";
@@ -43,17 +43,13 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   constructor(
     context: StrategyContext,
     allowed: readonly OverlayWay[] = OVERLAY_WAYS,
-    {
-      strength = builtInStrength("overlay"),
-      resourceTypes = RESOURCE_TYPES,
-      whileRunning = WHILE_RUNNING,
-    } = {},
+    { strength = builtInStrength("overlay"), resourceTypes = RESOURCE_TYPES } = {},
   ) {
     super(context, "overlay", {
       commit: "two-phase",
       undo: true,
       partial: true,
-      whileRunning,
+      whileRunning: ["checkpoint"],
       checkpoint: true,
       isolation: "view",
       strength,
@@ -223,7 +219,6 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   }
 }
 
-const WHILE_RUNNING: readonly RunningOperation[] = ["checkpoint", "apply"];
 const RESOURCE_TYPES: readonly string[] = ["fs-directory", "fs-file", "fs-mount", "git-checkout"];
 
 /** The likely way to mount, without trying it. */

@@ -93,6 +93,36 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
     await scene.with(({ plans }) => plans.apply("p"));
   }
 
+  it("[B1] no text of a client ends the transaction of the plan, however a COMMIT is hidden in it", async () => {
+    await using at = await open();
+    await using client = await connect(at.url);
+    await client.query("SELECT set_config($1, $2, false)", ["standard_conforming_strings", "off"]);
+    for (const text of [
+      `DELETE FROM ${at.scene.table}; SELECT E'a'\n'\\''; COMMIT; BEGIN; SAVEPOINT drydock_guard; --'`,
+      "CREATE TABLE begin (atomic int); COMMIT",
+      "SELECT '\\''; COMMIT; --'",
+      'BEGIN; ROLLBACK TO SAVEPOINT U&"\\0064rydock_guard"',
+    ]) {
+      await assert.rejects(client.query(text), text);
+      await client.query("ROLLBACK");
+      assert.equal(await at.scene.original(), "1|one 2|two", text);
+    }
+  });
+
+  it("[B3] what a client rolls back to a savepoint is not shown, and nothing else is left out", async () => {
+    await using at = await open();
+    await using client = await connect(at.url);
+    const add = (name: string) => `INSERT INTO ${at.scene.table} VALUES (${name}, 0)`;
+    for (const text of [
+      ...["BEGIN", "SAVEPOINT a", add("11"), "SAVEPOINT b", add("12"), "ROLLBACK TO b -- a", "SELECT 13"],
+      ...["COMMIT", "BEGIN", "SAVEPOINT a", add("14"), 'SAVEPOINT "a"', add("15"), "ROLLBACK TO a", "COMMIT"],
+    ])
+      await client.query(text);
+    const { changes } = await at.scene.with(({ plans }) => plans.diff("p"));
+    const shown = changes.map(({ statement }) => /\b1[1-5]\b/.exec(statement ?? "")?.[0]);
+    assert.deepEqual(shown, ["11", "12", "13", "14"]);
+  });
+
   it("[B1][B3] a script of psql does in a plan what it does in the database, and lands it", async () => {
     const directly = psql(server.url("direct"), SCRIPT);
     await using at = await open();

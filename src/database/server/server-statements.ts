@@ -3,8 +3,9 @@
  * a server refuses a text with more than one. The result serves to distinguish statements and to refuse some
  * of them; it is not a security boundary.
  *
- * - PostgreSQL: comments nest; `$tag$ … $tag$` is a string; `E'…'` has escapes; semicolons in parentheses
- *   (CREATE RULE) and between BEGIN ATOMIC and its END (CREATE FUNCTION) belong to the statement.
+ * - PostgreSQL: comments nest; `$tag$ … $tag$` is a string; `E'…'` has escapes, also where it goes on in
+ *   another line; semicolons in parentheses (CREATE RULE) and between BEGIN ATOMIC and its END (CREATE
+ *   FUNCTION) belong to the statement.
  * - MySQL: strings have escapes, and may have double quotes; `#` and `-- ` begin comments; the text in `/*! …
  *   *\/` is no comment but runs.
  */
@@ -29,7 +30,7 @@ const PATTERNS: { readonly [dialect in Dialect]: RegExp } = {
     [
       String.raw`(?<space>\s+|--[^\n\r]*)`,
       "(?<semicolon>;)",
-      String.raw`(?<quoted>[eE]'(?:\\[\s\S]|''|[^'\\])*(?:'|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$))`,
+      String.raw`(?<quoted>[eE]'(?:\\[\s\S]|''|[^'\\])*(?:'[ \t\f\r]*\n\s*'(?:\\[\s\S]|''|[^'\\])*)*(?:'|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$))`,
       String.raw`(?<dollar>\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)`,
       WORD,
       String.raw`(?<other>[\s\S])`,

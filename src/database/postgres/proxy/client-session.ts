@@ -161,8 +161,7 @@ export class ClientSession implements AnswerTaker, QueryingClient {
       const [first] = statements;
       await this.enter(first === undefined || first.does !== "run" || first.reads);
       if (first === undefined) this.answer(EMPTY_QUERY);
-      else if (statements.every(isPlain)) await this.#run(text, statements);
-      else for (const each of statements) if (!this.hasFailed) await this.#one(each);
+      for (const each of statements) if (!this.hasFailed) await this.#one(each);
     });
     await this.#ready();
   }
@@ -170,27 +169,17 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   async #one(statement: ClientStatement): Promise<void> {
     if (statement.does !== "run") return await this.perform(statement);
     this.assertMay(statement);
-    await this.#run(statement.sql, [statement]);
+    await this.#run(statement);
   }
 
-  async #run(text: string, statements: readonly RunnableStatement[]): Promise<void> {
-    const { work } = this.units;
-    const all = [...statements];
-    const next = () => {
-      const statement = all.shift();
-      return statement === undefined ? undefined : work.add(new Executed(statement));
-    };
-    let current = next();
-    const awaited: Awaited = {
+  async #run(statement: RunnableStatement): Promise<void> {
+    const executed = this.units.work.add(new Executed(statement));
+    this.note(statement.sql);
+    await this.parts.session.query(statement.sql, {
       ends: "Z",
-      digest: () => current?.digest,
-      on: (type, bytes) => {
-        current?.take(type, bytes);
-        if (type === "C" || type === "I") current = next();
-      },
-    };
-    this.note(text);
-    await this.parts.session.send(message("Q", text), awaited);
+      digest: () => executed.digest,
+      on: (type, bytes) => executed.take(type, bytes),
+    });
     await this.#answered(async () => {
       // Only the client can go on now.
       while (this.parts.session.isCopying) {
@@ -201,8 +190,6 @@ export class ClientSession implements AnswerTaker, QueryingClient {
       }
       return true;
     });
-    // The statement that did not run was not the last one.
-    if (current !== undefined && current.outcome === "") work.executed.pop();
   }
 
   /** Passes data of COPY on. The server ignores what comes too late. */
@@ -377,17 +364,9 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   }
 }
 
-function isPlain(
-  statement: ClientStatement,
-  _at: number,
-  all: readonly ClientStatement[],
-): statement is RunnableStatement {
-  return statement.does === "run" && !(statement.alone && (all.length > 1 || statement.words[0] !== "COPY"));
-}
-
 const FUNCTION_CALL: RunnableStatement = {
   ...{ does: "run", sql: "-- a function, called by its number", words: ["CALL"] },
-  ...{ reads: false, sets: [], alone: true },
+  ...{ reads: false, sets: [] },
 };
 
 const ABORTED: ClientError = {

@@ -29,8 +29,6 @@ interface RunStatement {
   /** Whether its words show that it only reads, or only changes the session. */
   readonly reads: boolean;
   readonly sets: readonly MadeSetting[];
-  /** Whether it must not be sent together with others. */
-  readonly alone: boolean;
 }
 
 /** A setting that a statement makes, in small letters, for the client's session or only its transaction. */
@@ -40,7 +38,7 @@ export interface MadeSetting {
 }
 
 /** Statements that change nothing that could land. */
-const QUIET = /^(?:SET|RESET|DECLARE|CLOSE|MOVE|PREPARE|DEALLOCATE|SAVEPOINT|RELEASE|ROLLBACK|LOAD)\b/;
+export const QUIET = /^(?:SET|RESET|DECLARE|CLOSE|MOVE|PREPARE|DEALLOCATE|SAVEPOINT|RELEASE|ROLLBACK|LOAD)\b/;
 /** Settings that could end the connection, and with it the work of the plan. */
 const ENDING =
   /^SET (?:(?:SESSION|LOCAL) )?(?:IDLE_IN_TRANSACTION_SESSION_TIMEOUT|IDLE_SESSION_TIMEOUT|TRANSACTION_TIMEOUT)\b/;
@@ -72,7 +70,7 @@ function clientStatement(statement: ScriptStatement, prefix: string): ClientStat
   if (ENDING.test(all)) return { ...statement, does: "nothing", tag: "SET" };
   if (MODES.test(all)) {
     if (!readOnly || /^SET SESSION\b/.test(all)) return { ...statement, does: "nothing", tag: "SET" };
-    return run({ sql: "SET TRANSACTION READ ONLY", words }, { alone: true });
+    return run({ sql: "SET TRANSACTION READ ONLY", words });
   }
   if (/^DISCARD ALL\b/.test(all))
     return { ...statement, does: "forget", tag: "DISCARD ALL", statements: true, settings: true };
@@ -81,13 +79,13 @@ function clientStatement(statement: ScriptStatement, prefix: string): ClientStat
   if (/^DEALLOCATE (?:PREPARE )?ALL\b/.test(all))
     return { ...statement, does: "forget", tag: "DEALLOCATE ALL", statements: true, settings: false };
   if (/^(?:PREPARE|EXECUTE|DEALLOCATE)\b/.test(all))
-    return run({ sql: withOwnName(statement.sql, prefix), words }, { alone: true });
-  return run(statement, { alone: /^(?:SAVEPOINT|RELEASE|ROLLBACK|COPY)\b/.test(all) });
+    return run({ sql: withOwnName(statement.sql, prefix), words });
+  return run(statement);
 }
 
-function run({ sql, words }: ScriptStatement, { alone }: { readonly alone: boolean }): ClientStatement {
+function run({ sql, words }: ScriptStatement): ClientStatement {
   const reads = isReading(words) || QUIET.test(words[0] ?? "") || isCopyOut(words);
-  return { sql, words, does: "run", reads, sets: settingsMade(sql), alone };
+  return { sql, words, does: "run", reads, sets: settingsMade(sql) };
 }
 
 function isCopyOut(words: readonly string[]): boolean {

@@ -137,8 +137,10 @@ export class ClientUnits {
       if (work.executed.some(({ rows }) => rows > 0)) facts.isSettled = true;
     }
     if (work.changesDefinitions) facts.at = -1;
+    // Before the guard moves: what can't be recorded must not stay.
+    const unit = work.done(hasWritten);
     if (script.length > 0) await session.control(script.join("; "));
-    did(work.done(hasWritten));
+    did(unit);
     this.work = new Work(this.#settings);
   }
 

@@ -120,7 +120,9 @@ describe("the statements of a client", () => {
   it("that leave a trace outside of the transaction are refused", () => {
     const refused = [
       ...["VACUUM t", "create database x", "CREATE UNIQUE INDEX CONCURRENTLY i ON t (a)", "NOTIFY x"],
-      ...["COPY t TO '/tmp/x'", "COPY t FROM PROGRAM 'x'", "SAVEPOINT drydock_guard", "COMMIT PREPARED 'x'"],
+      ...['ROLLBACK TO U&"\\0064rydock_1"', "SET standard_conforming_strings = off"],
+      ...["COPY (SELECT E'a'\n'\\'') TO PROGRAM 'x'", "COPY t TO '/tmp/x'", "COPY t FROM PROGRAM 'x'"],
+      ...["SAVEPOINT drydock_guard", "COMMIT PREPARED 'x'"],
       ...["REINDEX TABLE CONCURRENTLY t", "CREATE TEMPORARY TABLE t (a int)", "SET TRANSACTION SNAPSHOT 'x'"],
     ];
     for (const sql of refused) assert.deepEqual(does(sql), ["refused"], sql);
@@ -128,6 +130,7 @@ describe("the statements of a client", () => {
       "COPY t TO STDOUT",
       "COPY t FROM STDIN",
       "ALTER DATABASE x SET y = 1",
+      "SET standard_conforming_strings = on",
       "SELECT 'VACUUM'",
     ])
       assert.deepEqual(does(sql), ["run"], sql);

@@ -29,6 +29,10 @@ const RULES: readonly Rule[] = [
   [/^COPY\b.*\bPROGRAM\b/, OUTSIDE],
   [/^COPY\b.*\bTO\b(?!.*\bSTDOUT\b)/, OUTSIDE],
   [/^SET (?:(?:SESSION|LOCAL) )?SESSION AUTHORIZATION\b/, "all clients share the session of the plan"],
+  [
+    /^SET (?:(?:SESSION|LOCAL) )?STANDARD_CONFORMING_STRINGS\b(?! (?:TO )?ON$)/,
+    "the plan reads texts as the standard says",
+  ],
   [/^SET (?:(?:SESSION|LOCAL) )?TRANSACTION SNAPSHOT\b/, "the plan has its own snapshot of the database"],
 ];
 
@@ -37,7 +41,8 @@ export function refusalOf({ sql, words }: ScriptStatement): ClientError | undefi
   const all = words.join(" ");
   const [, reason] = RULES.find(([begins]) => begins.test(all)) ?? [];
   if (reason !== undefined) return refused(words, reason);
-  if (/^(?:SAVEPOINT|RELEASE|ROLLBACK)\b/.test(all) && /\bdrydock_/i.test(sql))
+  // By U&"…" a name can be written in other words.
+  if (/^(?:SAVEPOINT|RELEASE|ROLLBACK)\b/.test(all) && /\bdrydock_|\bU&/i.test(sql))
     return refused(words, "savepoints of this name belong to the plan");
   return undefined;
 }

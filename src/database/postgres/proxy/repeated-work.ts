@@ -41,7 +41,7 @@ async function repeat(session: ServerSession, { sql, parameters, copied }: Repea
     digest: () => executed.digest,
     on: (type: string, bytes: Buffer) => executed.take(type, bytes),
   };
-  if (parameters === undefined) await session.send(message("Q", sql), { ...awaited, ends: "Z" });
+  if (parameters === undefined) await session.query(sql, { ...awaited, ends: "Z" });
   else {
     await session.send(message("P", "", sql, parameters.types), { ends: "1", on: awaited.on });
     await session.send(message("B", "", "", parameters.values), { ends: "2", on: awaited.on });
@@ -57,5 +57,5 @@ async function repeat(session: ServerSession, { sql, parameters, copied }: Repea
 }
 
 function asIs(sql: string): RunnableStatement {
-  return { does: "run", sql, words: [], reads: false, sets: [], alone: true };
+  return { does: "run", sql, words: [], reads: false, sets: [] };
 }

@@ -7,6 +7,7 @@ import {
   type MessageSink,
   message,
   rowValues,
+  SYNC,
   type TransactionState,
 } from "./wire.ts";
 
@@ -16,6 +17,8 @@ export interface Awaited {
   readonly ends: string;
   /** Whether the answer is for us, and not for the client. */
   readonly hidden?: boolean;
+  /** The types of messages of the answer that are not for the client. */
+  readonly hides?: string;
   /** Takes the rows of the answer. */
   readonly digest?: () => Hash | undefined;
   /** Gets each whole message of the answer but rows that go to a client. */
@@ -42,6 +45,9 @@ export class ControlError extends Error {
 
 const ASYNCHRONOUS = "NSA";
 const READY = "Z";
+const NOTHING = Buffer.alloc(0);
+/** The list of the types of parameters. */
+const NO_TYPES = Buffer.alloc(2);
 
 /**
  * The server's side of the proxy: a connection that is borrowed for one unit of work of one client. It knows
@@ -110,6 +116,22 @@ export class ServerSession implements MessageSink {
     await (this.isIdle ? drained : Promise.race([drained, this.#idle.promise]));
   }
 
+  /**
+   * Sends a text of a client that has to be one statement. The server parses it first, and refuses a text
+   * with more than one: in such a text a COMMIT could be hidden from us, which would end the transaction of
+   * the plan. After a refusal the server skips the query, up to a Sync. Both are one write, so that the Sync
+   * can't come before the query.
+   */
+  async query(text: string, awaited: Awaited): Promise<void> {
+    const on = (type: string, bytes: Buffer) => {
+      if (type !== "E") return;
+      awaited.on?.(type, bytes);
+      this.#borrowed?.stream.write(SYNC);
+    };
+    await this.send(NOTHING, { ends: "1", hides: "1", on });
+    await this.send(Buffer.concat([message("P", "", text, NO_TYPES), message("Q", text)]), awaited);
+  }
+
   /** Waits until everything is answered. `flush` makes the server answer what it keeps. */
   async answered({ flush = false } = {}): Promise<void> {
     if (this.isIdle) return;
@@ -141,7 +163,8 @@ export class ServerSession implements MessageSink {
     }
     head.on?.(type, bytes);
     // The proxy says itself when a client is to go on, and in what state.
-    if (head.hidden !== true && type !== READY) this.#out.push(bytes);
+    const isForClient = head.hidden !== true && head.hides?.includes(type) !== true;
+    if (isForClient && type !== READY) this.#out.push(bytes);
     if (type === "E") this.#failed(head, bytes);
     if (type === "E" || ASYNCHRONOUS.includes(type)) return;
     if (type === "G") {

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import type { ClientUnit, DoneStatement } from "../../server/client-unit.ts";
 import { effectOf } from "../../server/statement-effect.ts";
-import type { ClientStatement, MadeSetting } from "./client-statement.ts";
+import { type ClientStatement, type MadeSetting, QUIET } from "./client-statement.ts";
 import type { Setting } from "./settings.ts";
 import { ContentReader, errorFields } from "./wire.ts";
 
@@ -112,10 +112,12 @@ export class Work {
   /** The result, once the work stays. `hasWritten`: statements that seem to read have written. */
   done(hasWritten: boolean): ClientUnit {
     const digests = new Map(this.executed.map((executed) => [executed, digestOf(executed)]));
+    // Beside statements that write, one that seems to read can't be told from one whose function writes.
+    const mayWrite = hasWritten || !this.onlyReads;
     const shown = this.#inEffect().map((executed): DoneStatement => {
       const { statement, rows } = executed;
       const words = statement.words[0] === "EXECUTE" ? executed.outcome.split(" ") : statement.words;
-      const effect = effectOf(words, hasWritten || !statement.reads);
+      const effect = effectOf(words, mayWrite && !QUIET.test(statement.words[0] ?? ""));
       return { sql: shownSql(executed), effect, rows, digest: digests.get(executed) ?? "" };
     });
     const again =
@@ -130,20 +132,38 @@ export class Work {
     return { statements: shown, size: this.whyNotAgain === undefined ? this.#size : 0, again };
   }
 
-  /** Without what the client has rolled back to a savepoint of its own, and what failed. */
+  /**
+   * Without what the client has rolled back to a savepoint of its own, and what failed. If the name of a
+   * savepoint is not plain to see, nothing more is left out: rather too much is shown than too little.
+   */
   #inEffect(): readonly Executed[] {
     const kept: Executed[] = [];
     const marks = new Map<string, number>();
-    for (const executed of this.executed) {
+    let isPlain = true;
+    for (const executed of this.executed.filter(({ isFailed }) => !isFailed)) {
       const { sql, words } = executed.statement;
-      const name = /(\w+|"(?:[^"]|"")+")\s*$/.exec(sql)?.[1]?.toLowerCase() ?? "";
-      if (executed.isFailed) continue;
-      if (words[0] === "SAVEPOINT") marks.set(name, kept.length);
-      else if (words[0] === "ROLLBACK") kept.length = Math.min(kept.length, marks.get(name) ?? kept.length);
-      else if (words[0] !== "RELEASE") kept.push(executed);
+      const [first = ""] = words;
+      if (!/^(?:SAVEPOINT|RELEASE|ROLLBACK)$/.test(first)) {
+        kept.push(executed);
+        continue;
+      }
+      const name = savepointIn(sql);
+      isPlain &&= name !== undefined;
+      if (!isPlain || name === undefined) continue;
+      if (first === "SAVEPOINT") marks.set(name, kept.length);
+      if (first === "ROLLBACK") kept.length = Math.min(kept.length, marks.get(name) ?? kept.length);
     }
     return kept;
   }
+}
+
+const SAVEPOINT =
+  /^(?:SAVEPOINT|RELEASE(?:\s+SAVEPOINT)?|ROLLBACK(?:\s+(?:WORK|TRANSACTION))?\s+TO(?:\s+SAVEPOINT)?)\s+(?:(?<word>[a-z_]\w*)|"(?<quoted>[^"]+)")$/i;
+
+/** The name of the savepoint that a statement is about, as the server knows it. */
+function savepointIn(sql: string): string | undefined {
+  const { word, quoted } = SAVEPOINT.exec(sql.trim())?.groups ?? {};
+  return word?.toLowerCase() ?? quoted;
 }
 
 export function digestOf({ digest, outcome, parameters }: Executed): string {

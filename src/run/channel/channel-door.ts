@@ -21,6 +21,8 @@ const LOCATIONS = [
 const HEAP = "--max-old-space-size=512";
 /** How long it may take to stop what it does; then it is killed, as by a crash. */
 const GRACE_MS = 2_000;
+/** A caller that makes it end again and again gets no other one: each counts its requests anew. */
+const MOST_STARTS = 10;
 
 type ChannelProcess = ReturnType<typeof startProcess>;
 
@@ -34,6 +36,7 @@ export class ChannelDoor {
   #server: Server | undefined;
   #child: ChannelProcess | undefined;
   #isClosed = false;
+  #starts = 0;
 
   /** `listener` is a descriptor of a socket that listens; the door closes it. */
   static open(place: ChannelPlace, listener: number): ChannelDoor {
@@ -48,9 +51,8 @@ export class ChannelDoor {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#server?.close();
-    closeFile(this.#listener);
+    this.#shut();
     const child = this.#child;
     if (child === undefined) return;
     const ended = once(child, "exit");
@@ -75,6 +77,7 @@ export class ChannelDoor {
 
   #start(first: Socket): void {
     first.on("error", () => undefined);
+    this.#starts += 1;
     passFailpoint(POINTS.start);
     const { file, args, environment } = ownProgram(import.meta.url, LOCATIONS);
     const program = endingWithUs({ file, args: [HEAP, ...args], environment }, "KILL");
@@ -89,6 +92,13 @@ export class ChannelDoor {
 
   #ended(): void {
     this.#child = undefined;
+    if (this.#starts >= MOST_STARTS) this.#shut();
     if (!this.#isClosed) this.#watch();
+  }
+
+  /** From now on, the kernel refuses callers. */
+  #shut(): void {
+    if (!this.#isClosed) closeFile(this.#listener);
+    this.#isClosed = true;
   }
 }

@@ -1,8 +1,8 @@
 import { RequestError } from "../http/problem.ts";
 import type { Operation } from "../operation.ts";
 
-/** How many requests of one command may change something: checkpoints and words outlast it. */
-const MOST_CHANGES = 10_000;
+/** How many requests may change something: checkpoints and words outlast the command. */
+const MOST_CHANGES = 1_000;
 /** How long one operation may take, in seconds. Statements hold up whoever else wants to work on the plan. */
 const MOST_SECONDS = 600;
 const MOST_SQL_SECONDS = 60;

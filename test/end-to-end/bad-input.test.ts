@@ -135,6 +135,11 @@ describe("bad input on the command line", () => {
     refuses(["plan", "nope"], /Unknown command 'nope'\./);
     refuses(["recover", "one"], /The decision for the plan is missing/);
     refuses(["recover", "--abort"], /A plan is missing for --abort\./);
+    refuses(["review", "one", "-m", "x"], /--message belongs to --request\./);
+    refuses(["review", "one", "--request", "--on", "a.txt"], /--on belongs to --comment\./);
+    refuses(["review", "one", "--request", "--tty"], /cannot be used with/);
+    refuses(["review", "one", "--comment", " "], /A comment has between one and 10000 characters\./);
+    refuses(["review", "one", "--comment", "x", "--on", "a.txt:1"], /does not change a\.txt\./, /plan diff/);
   });
 
   it("[X5] refuses broken YAML and unknown keys, with the line", () => {

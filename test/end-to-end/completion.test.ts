@@ -37,6 +37,7 @@ describe("The completion of a shell", () => {
     assert.deepEqual(place.words("plan", "cancel", "f"), ["first"]);
     assert.deepEqual(place.words("plan", "path", "second", ""), ["app", "web"]);
     assert.deepEqual(place.words("plan", "diff", "--na"), ["--name-only"]);
+    assert.deepEqual(place.words("review", "--request", "f"), ["first"]);
     assert.deepEqual(place.words("strategy", "check", "filesystem"), ["filesystem_copy"]);
     assert.deepEqual(place.words("resource-type", "show", "fs-f"), ["fs-file"]);
     place.done("plan", "checkpoint", "first", "--label", "good");

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { Running } from "../end-to-end/workplace.ts";
+import { changeDigest } from "../../src/plans/review/change-digests.ts";
+import { assertRefused, type Running, Workplace } from "../end-to-end/workplace.ts";
 import { Stage } from "../run/stage.ts";
 
 function lines(changed: readonly number[] = []): string {
@@ -80,5 +81,45 @@ describe("'drydock review --tty'", () => {
     const refused = stage.drydock(["review", "fix", "--tty"]);
     assert.equal(refused.status, 2);
     assert.match(refused.stderr, /needs a terminal/);
+  });
+});
+
+describe("'drydock review' with --request or --comment", () => {
+  it("asks a person, and says something about a plan, a change or a line of it", () => {
+    using place = new Workplace();
+    place.folder("app", { "a.txt": "one\n", "b:2": "one\n" });
+    place.folder("web", { "a.txt": "one\n" });
+    place.done("plan", "create", "--name", "work", "-r", "app", "-r", "web");
+    for (const [resource, path] of [
+      ["app", "a.txt"],
+      ["app", "b:2"],
+      ["web", "a.txt"],
+    ] as const)
+      place.drydock(["plan", "write", "work", resource, path], { input: "two\n" });
+    const say = (...args: readonly string[]) => place.done("review", "--comment", "why?", ...args);
+    assert.equal(say(), "Commented on the plan.\n");
+    assert.equal(say("--on", "./app/a.txt:1", "work"), "Commented on app/a.txt:1.\n");
+    assert.equal(say("--on", "b:2"), "Commented on app/b:2.\n");
+    assert.equal(say("--on", "b:2:1"), "Commented on app/b:2:1.\n");
+    const { id, actor, at, ...said } = JSON.parse(say("--on", "web/a.txt", "--json"));
+    const changes: { resource: string }[] = place.answer("plan", "diff").changes;
+    const change = changes.find(({ resource }) => resource === "web");
+    assert.deepEqual(said, {
+      ...{ text: "why?", resource: "web", path: "a.txt", via: "command line" },
+      digest: changeDigest(change as Parameters<typeof changeDigest>[0]),
+    });
+    const several = place.drydock(["review", "--comment", "why?", "--on", "a.txt:1"]);
+    assertRefused(several, 2, /changes a\.txt in several resources/, /app, web/);
+
+    const asked = place.answer("review", "--request", "-m", "is it right?");
+    const { digest } = place.answer("plan", "diff");
+    assert.deepEqual([asked.digest, asked.approval], [digest, undefined]);
+    assert.equal(place.answer("plan", "show").review, "asked");
+    assert.match(place.done("plan", "log"), /review asked .*is it right\?/);
+    place.done("approve", "--digest", digest);
+    assert.equal(
+      place.done("review", "--request"),
+      `Asked for a review of ${asked.planId} with digest ${digest}.\nIt is approved already.\n`,
+    );
   });
 });

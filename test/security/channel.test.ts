@@ -9,7 +9,7 @@ import { ANY_ACTOR, Stage } from "../run/stage.ts";
 /** What a command inside must be able to do, and nothing else. */
 const ALLOWED = [
   ...["commentOnPlan", "diffPlan", "listCheckpoints", "patchPlan", "requestReview", "restoreCheckpoint"],
-  ...["runSql", "saveCheckpoint", "showPlan", "showReview"],
+  ...["reviewChanges", "runSql", "saveCheckpoint", "showPlan", "showReview"],
 ];
 
 /** Every other operation, by its own path and by that of a channel, for the plan and for another one. */

@@ -15,6 +15,7 @@ export const OF_THE_CHANNEL: ReadonlySet<string> = new Set([
   "restoreCheckpoint",
   "runSql",
   "showReview",
+  "reviewChanges",
   "commentOnPlan",
   "requestReview",
 ]);

@@ -12,6 +12,9 @@ import type {
   PlanView,
   RestoreResult,
 } from "../../plans/plan-views.ts";
+import type { ReviewRequest } from "../../plans/review/approval-views.ts";
+import type { PlanReviews } from "../../plans/review/plan-reviews.ts";
+import type { ReviewComment, ReviewPage } from "../../plans/review/review-views.ts";
 import type { Services } from "../../services.ts";
 import { ChannelClient, encoded } from "./channel-client.ts";
 
@@ -32,6 +35,18 @@ export function insideServices(socket: string): Services {
     await own(key);
     return await wholeDiff(client, options);
   };
+  const reviews = only<PlanReviews>({
+    changes: async (key, { limit, ...options } = {}) => {
+      await own(key);
+      const query = { ...queryOf(options), cursor: options.cursor, limit: limit?.toString() };
+      return await client.get<ReviewPage>("/plan/review/changes", query);
+    },
+    // The channel knows by itself by which way it was said.
+    comment: async (key, { via: _, ...said }) => {
+      await own(key);
+      return await client.post<ReviewComment>("/plan/review/comments", said);
+    },
+  });
   return only<Services>({
     recovery: NOTHING,
     close: async () => undefined,
@@ -44,6 +59,10 @@ export function insideServices(socket: string): Services {
         options.onDiff?.(await diff(key, wantedOf(options)));
         yield pathFromBytes(await client.bytes("/plan/patch", queryOf(options)));
       },
+      requestReview: async (key, { message } = {}) => {
+        await own(key);
+        return await client.post<ReviewRequest>("/plan/review", message === undefined ? {} : { message });
+      },
       sql: async (key, resource, script) => {
         await own(key);
         const body = { script, ...(resource !== undefined && { resource }) };
@@ -54,6 +73,7 @@ export function insideServices(socket: string): Services {
         }));
       },
     }),
+    reviews: async () => reviews,
     checkpoints: only<Services["checkpoints"]>({
       checkpoint: async (key, options = {}) => {
         await own(key);

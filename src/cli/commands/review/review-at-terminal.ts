@@ -1,12 +1,6 @@
 import { DrydockError, UsageError } from "../../../core/errors/errors.ts";
 import type { PlanReviews } from "../../../plans/review/plan-reviews.ts";
-import type {
-  ReviewedChange,
-  ReviewedHunk,
-  ReviewPage,
-  ShownChange,
-  Vote,
-} from "../../../plans/review/review-views.ts";
+import type { ReviewedChange, ReviewedHunk, ShownChange, Vote } from "../../../plans/review/review-views.ts";
 import type { ReviewVerdict } from "../../../serve/review/review-end.ts";
 import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
@@ -15,6 +9,7 @@ import { terminalPatch } from "../../render/diff/patch-line.ts";
 import { placeOf } from "../../render/plan/attention-line.ts";
 import { harmless } from "../../terminal/printable.ts";
 import { ask } from "../../terminal/question.ts";
+import { everyChange } from "./every-change.ts";
 
 const VIA = "terminal";
 /** What a file fails with that was changed or removed since it was listed. */
@@ -78,19 +73,10 @@ export class TerminalReview {
     return (isAll && (await this.#approve(digest))) || (await this.#askForChanges(digest));
   }
 
-  /** The changes without a vote, from all pages. */
+  /** The changes without a vote. */
   async #open(): Promise<readonly ReviewedChange[]> {
-    const found: ReviewedChange[] = [];
-    let cursor: string | undefined;
-    do {
-      const page: ReviewPage = await this.#reviews.changes(this.#plan.id, {
-        limit: 10_000,
-        ...(cursor !== undefined && { cursor }),
-      });
-      found.push(...page.changes.filter(({ vote }) => vote === undefined));
-      cursor = page.next;
-    } while (cursor !== undefined);
-    return found;
+    const all = await Array.fromAsync(everyChange(this.#reviews, this.#plan.id));
+    return all.filter(({ vote }) => vote === undefined);
   }
 
   async #ofChange(change: ReviewedChange): Promise<"q" | undefined> {

@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
-import { messageOf } from "../../../core/errors/errors.ts";
+import { messageOf, UsageError } from "../../../core/errors/errors.ts";
 import type { ReviewComment } from "../../../plans/review/review-views.ts";
 import type { ReviewVerdict } from "../../../serve/review/review-end.ts";
 import type { CommandContext } from "../../command-context.ts";
-import { openToChange, openToRead } from "../../open-for-command.ts";
+import { channelOf, openToChange, openToRead } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
-import { placeOf } from "../../render/plan/attention-line.ts";
+import { commentPlace } from "../../render/plan/comment-place.ts";
 import { openInBrowser } from "../../terminal/browser.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import { version } from "../version.ts";
@@ -19,6 +19,12 @@ interface ReviewCommandOptions {
   readonly background?: boolean;
   /** End the one that goes on in the background. */
   readonly end?: boolean;
+  /** Ask a person for a review. */
+  readonly request?: boolean;
+  readonly message?: string;
+  /** Say something about the plan, or about one of its changes. */
+  readonly comment?: string;
+  readonly on?: string;
   /** This process is the one in the background. */
   readonly inBackground?: boolean;
 }
@@ -26,7 +32,13 @@ interface ReviewCommandOptions {
 /** Programs rely on these numbers. */
 const EXITS = { approved: 0, "changes asked": 1, closed: 2 } as const;
 
-/** `drydock review [PLAN] [--no-open] [--tty | --background | --end]` */
+/** What is about a review that goes on here. */
+const OF_A_REVIEW = ["open", "tty", "background", "end"];
+
+/**
+ * `drydock review [PLAN] [--no-open] [--tty | --background | --end]`, `drydock review [PLAN] --request
+ * [-m TEXT]`, `drydock review [PLAN] --comment TEXT [--on PATH[:LINE]]`
+ */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .option("--no-open", "only print the address of the page")
@@ -38,9 +50,32 @@ export function define(command: Command, context: CommandContext): void {
       ).conflicts(["tty", "end"]),
     )
     .addOption(new Option("--end", "close the review that goes on in the background").conflicts("tty"))
+    .addOption(
+      new Option("--request", "ask a person to review exactly what would land now").conflicts([
+        ...OF_A_REVIEW,
+        "comment",
+      ]),
+    )
+    .option("-m, --message <text>", "what to tell that person, with --request")
+    .addOption(
+      new Option("--comment <text>", "say something about the plan, or with --on about a change").conflicts(
+        OF_A_REVIEW,
+      ),
+    )
+    .option("--on <path[:line]>", "the changed path, and the line of it, that the comment is on")
     .addOption(new Option("--in-background").hideHelp())
     .action(async (plan: string | undefined, options: ReviewCommandOptions) => {
       if (options.inBackground === true) return await serveHere(context, plan);
+      assertGoTogether(options);
+      if (options.request === true) {
+        const { requestReview } = await import("./request-review.ts");
+        return await requestReview(context, plan, options);
+      }
+      if (options.comment !== undefined) {
+        const { comment } = await import("./comment.ts");
+        return await comment(context, plan, { text: options.comment, on: options.on });
+      }
+      assertOutside(context);
       if (options.background === true || options.end === true)
         return await inBackground(context, plan, options);
       const verdict = await openToChange(context, plan, async (services, signal) => {
@@ -51,6 +86,27 @@ export function define(command: Command, context: CommandContext): void {
       context.exitWith(EXITS[verdict.verdict]);
       context.result(verdict, () => verdictLines(verdict));
     });
+}
+
+function assertGoTogether({ request, message, comment, on }: ReviewCommandOptions): void {
+  const wrong =
+    message !== undefined && request !== true
+      ? ["--message", "--request"]
+      : on !== undefined && comment === undefined
+        ? ["--on", "--comment"]
+        : undefined;
+  if (wrong === undefined) return;
+  const [option, other] = wrong;
+  throw new UsageError(`${option} belongs to ${other}.`, { hint: `Add ${other}, or leave it out.` });
+}
+
+/** A verdict is the word of a person, whom a command inside can only ask. */
+function assertOutside(context: CommandContext): void {
+  if (channelOf(context) === undefined) return;
+  throw new UsageError("A command inside a plan can't review it.", {
+    hint: "Ask the person outside. 'drydock review --request' does.",
+    code: "NOT_ALLOWED",
+  });
 }
 
 /** Starts, finds or ends the review that goes on when this command has ended. */
@@ -149,10 +205,9 @@ function* verdictLines(verdict: ReviewVerdict): Generator<string> {
 }
 
 /** A comment as compilers report: where, then what. */
-function* commentLines({ resource, path, line, side, text }: ReviewComment): Generator<string> {
-  const place = path === undefined ? (resource ?? "") : placeOf(resource, path);
-  const at = line === undefined ? "" : `:${line}${side === "before" ? " (before)" : ""}`;
-  const [first = "", ...more] = text.split("\n");
-  yield place === "" ? oneLine(first) : `${place}${at}: ${oneLine(first)}`;
+function* commentLines(comment: ReviewComment): Generator<string> {
+  const place = commentPlace(comment);
+  const [first = "", ...more] = comment.text.split("\n");
+  yield place === undefined ? oneLine(first) : `${place}: ${oneLine(first)}`;
   for (const other of more) yield `  ${oneLine(other)}`;
 }

@@ -1,7 +1,6 @@
 import type { Readable } from "node:stream";
-import { InterruptedError } from "../core/errors/errors.ts";
 import { BoundedOutput, type CapturedOutput } from "../system/terminal/bounded-output.ts";
-import type { ExecResult } from "./exec.ts";
+import { assertNotAborted, type ExecResult } from "./exec.ts";
 import type { Runs } from "./runs.ts";
 import { type SpawnedCommand, type SpawnHow, type SpawnRequest, spawn } from "./spawn.ts";
 
@@ -37,7 +36,7 @@ export async function capture(
     captureOutput(command, { input, maxOutputBytes }),
     command.wait(),
   ]);
-  if (result.aborted === true) throw new InterruptedError("The command was ended: its caller aborted it.");
+  assertNotAborted(result);
   return { ...result, ...output };
 }
 

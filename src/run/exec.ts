@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { PlanStateError, UsageError } from "../core/errors/errors.ts";
+import { InterruptedError, PlanStateError, UsageError } from "../core/errors/errors.ts";
 import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
 import type { PlanRecord, PlanResource } from "../core/plan.ts";
 import type { LimitName, Limits } from "../core/values/limits.ts";
@@ -112,6 +112,11 @@ export function signalOf(exitCode: number): NodeJS.Signals | undefined {
 export function commandText(command: readonly string[]): string {
   const text = command.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `"${word}"`)).join(" ");
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}
+
+/** Refuses the result of a command that its caller aborted, whatever its exit code. */
+export function assertNotAborted({ aborted }: ExecResult): void {
+  if (aborted === true) throw new InterruptedError("The command was ended: its caller aborted it.");
 }
 
 export function assertCommand([program]: readonly string[]): void {

@@ -4,7 +4,7 @@ import type { CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
 import type { Plans } from "../plans/plans.ts";
 import { leavesWork, type OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
 import type { WindowSize } from "../system/terminal/program-streams.ts";
-import type { ExecRequest, ExecResult, RunningCommand } from "./exec.ts";
+import { assertNotAborted, type ExecRequest, type ExecResult, type RunningCommand } from "./exec.ts";
 import { startAhead } from "./launch/launcher.ts";
 import type { Runs } from "./runs.ts";
 import { type SpawnedCommand, spawn } from "./spawn.ts";
@@ -120,7 +120,10 @@ async function talked(
   const how = { detached: detached !== undefined };
   await using command = await spawn(runs, planId, { ...request, ...streams }, how);
   await talk(command);
-  return await command.wait();
+  const result = await command.wait();
+  // It may end with 0 when it is asked to end, and must not land for that.
+  assertNotAborted(result);
+  return result;
 }
 
 async function carryOutDecision(

@@ -20,6 +20,7 @@ import { type Entered, movedResources, variablesOf, writablePaths } from "./ente
 import { commandEnvironment } from "./environment.ts";
 import {
   assertCommand,
+  assertNotAborted,
   assertOneDetached,
   assertUsable,
   commandText,
@@ -122,7 +123,7 @@ export class Runs {
    */
   async exec(key: string | undefined, request: ExecRequest): Promise<ExecResult> {
     const result = await (await this.start(key, request)).ended;
-    if (result.aborted === true) throw new InterruptedError("The command was ended: its caller aborted it.");
+    assertNotAborted(result);
     return result;
   }
 
@@ -138,9 +139,14 @@ export class Runs {
     const { stdout = "inherit", openStreams } = request;
     const launcher = parts.use(CommandLauncher.start({ stdout, openStreams }));
     if (limits.group !== undefined) launcher.confineTo(limits.group);
-    const { plans } = this.#parts.session;
+    const { session, uses } = this.#parts;
+    const { plans } = session;
     const startedAt = Date.now();
     const found = await plans.find(key);
+    if (request.detached === true) {
+      const { lastKeeperGone } = await import("./detached/last-keeper.ts");
+      await lastKeeperGone(session.stateDir, found, uses);
+    }
     const inside = await plans.claimed(found.id, (plan) => this.#start(plan, request, launcher, limits));
     const { plan, running, caches, network } = inside;
     parts.use(caches);

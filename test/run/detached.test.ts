@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { once } from "node:events";
+import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { frame } from "../../src/run/detached/detached-protocol.ts";
 import { program, type Running } from "../end-to-end/workplace.ts";
 import { ANY_ACTOR, Stage } from "./stage.ts";
 
@@ -51,6 +54,11 @@ class DetachedStage extends Stage {
     return this.done("plan", "exec", "work", "-q", "--", ...command);
   }
 
+  /** Where the process listens that keeps the command of a plan. */
+  socket(planId: string): string {
+    return join(this.state, "runs", planId, "terminal.sock");
+  }
+
   /** What running commands and their sockets have in the state directory. */
   get left(): readonly string[] {
     const uses = join(this.state, "uses");
@@ -66,12 +74,27 @@ async function gone(pid: number): Promise<void> {
   }
 }
 
+/** Says something to a process that keeps a command, which answers by the end of the connection. */
+async function refused(path: string, ...frames: readonly Buffer[]): Promise<void> {
+  const socket = connect(path);
+  socket.write(Buffer.concat(frames));
+  socket.resume();
+  await once(socket, "close", { signal: AbortSignal.timeout(60_000) });
+}
+
+/** As many connections on which nothing is said. */
+async function silent(path: string, count: number): Promise<readonly Socket[]> {
+  const sockets = Array.from({ length: count }, () => connect(path).resume());
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  return sockets;
+}
+
 for (const actor of ANY_ACTOR)
   describe(`a detached run as ${actor}`, () => {
     it("[I11] goes on without its terminal, has other commands beside it, and can be attached to again", async () => {
       using stage = new DetachedStage(actor);
       const { planId, pid } = await stage.detach(
-        'echo begun; read word; echo "got $word" | tee a.txt; stty size; exit 7',
+        'printf "begun\\033[c\\n"; read word; echo "got $word" | tee a.txt; stty size; exit 7',
       );
       assert.deepEqual([stage.shown().pid, stage.shown().command], [pid, "sh script"]);
       assert.equal(stage.inPlan("cat", "a.txt"), "one\n");
@@ -102,12 +125,55 @@ for (const actor of ANY_ACTOR)
       }
       await gone(pid);
       assert.deepEqual([stage.shown().pid, stage.shown().exitCode], [undefined, 7]);
-      const later = stage.drydock(["attach", "work"]);
+      const later = await stage.attach().ended();
       assert.equal(later.status, 7);
-      assert.match(later.stdout, /begun[\s\S]*got word/);
+      assert.match(later.stdout, /begun\\u001b\[c\r+\n[\s\S]*got word/, "no terminal answers it");
       assert.match(stage.done("plan", "log", "work"), /detached .*sh script[\s\S]*executed .*exit code 7/);
       assert.deepEqual(stage.left, []);
       assert.equal(stage.read("project/a.txt"), "one\n");
+    });
+
+    it("[I11] listens only to those who have its key, and goes on whatever others say", async () => {
+      using stage = new DetachedStage(actor);
+      const { planId, pid } = await stage.detach("echo begun; exec sleep 1000");
+      const socket = stage.socket(planId);
+      const [exec = ""] = stage.left.flatMap((name) => name.split(`${planId}-`)[1] ?? []);
+      const key = stage.read(`state/runs/${planId}/terminal.key`).trim();
+      const hello = frame("hello", { key, exec });
+      for (const frames of [
+        [frame("hello", "null")],
+        [frame("hello", { exec })],
+        [frame("hello", { key: `${key}x`, exec })],
+        [frame("hello", { key, exec, size: null })],
+        [frame("stop", "")],
+        [hello, frame("size", "null")],
+        [hello, hello],
+      ])
+        await refused(socket, ...frames);
+      const callers = await silent(socket, 80);
+      const attached = stage.attach();
+      await attached.until(() => callers.filter(({ closed }) => closed).length >= 16);
+      await attached.until(() => attached.stdout.includes("begun"));
+      stage.done("plan", "cancel", "work", "--force");
+      await gone(pid);
+      for (const caller of callers) if (!caller.closed) await once(caller, "close");
+    });
+
+    it("[I11] starts when the process that kept the one before it is gone", async () => {
+      using stage = new DetachedStage(actor);
+      const { planId, pid } = await stage.detach("echo two > a.txt");
+      await gone(pid);
+      await using before = createServer((socket) => socket.destroy());
+      before.listen(stage.socket(planId));
+      await once(before, "listening");
+      chmodSync(stage.socket(planId), 0o777);
+      const next = stage.start(["plan", "exec", "work", "--json", "--detach", ...BOUNDED, "--", "true"]);
+      await once(before, "connection", { signal: AbortSignal.timeout(60_000) });
+      before.close();
+      const { status, stdout, stderr } = await next.ended();
+      assert.equal(status, 0, stderr);
+      await gone((JSON.parse(stdout) as Detached).pid);
+      assert.deepEqual(stage.shown().exitCode, 0);
     });
 
     it("[I11] keeps the last of its output, waits for no client that does not read, and ends with its plan", async () => {
@@ -176,6 +242,16 @@ for (const actor of ANY_ACTOR)
         assert.deepEqual(stage.shown(planId).exitCode, code);
         if (code === 3) stage.done("plan", "cancel", planId);
       }
+      const { pid } = await stage.detach(
+        'trap "exit 0" TERM; echo three > a.txt; echo begun; while :; do sleep 0.1; done',
+        "--apply",
+      );
+      const attached = stage.attach();
+      await attached.until(() => attached.stdout.includes("begun"));
+      stage.done("plan", "cancel", "work", "--force");
+      assert.equal((await attached.ended()).status, 1);
+      await gone(pid);
+      assert.equal(stage.read("project/a.txt"), "two\n", "ended by force, it has not succeeded");
     });
 
     it("[I11] is there as a whole or not at all when a process of ours dies", async () => {

@@ -101,7 +101,8 @@ export class AttachedTerminal {
       process.off("SIGCONT", goOn);
       this.#screen.write(Buffer.from(`${this.#modes.leave()}\x1b[0m`));
       keyboard.destroy();
-      user.restore();
+      // The terminal may have answered what the program asked it, and the shell must not take that as typed.
+      user.restore("dropped");
       user.close();
     });
     return connected;

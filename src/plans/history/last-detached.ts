@@ -20,7 +20,8 @@ export function terminalSocket(stateDir: string, planId: string): SocketPlace {
   return { folder: join(stateDir, "runs", planId), name: "terminal.sock" };
 }
 
-async function isListening(stateDir: string, planId: string): Promise<boolean> {
+/** Whether a process keeps the terminal of a detached command of a plan. */
+export async function isListening(stateDir: string, planId: string): Promise<boolean> {
   const socket = await connectPrivately(terminalSocket(stateDir, planId));
   socket?.destroy();
   return socket !== undefined;

@@ -11,6 +11,7 @@ import {
   framesOf,
   type Hello,
 } from "./detached-protocol.ts";
+import { terminalKey } from "./terminal-key.ts";
 
 const POINTS = { attach: failpoint("detached.attach"), stop: failpoint("detached.stop") };
 
@@ -31,7 +32,7 @@ export interface AttachmentEvents {
 /** A connection to the terminal of a detached command. */
 export class Attachment implements Disposable {
   readonly #socket: Socket;
-  /** `left`: by this side. `lost`: the process that kept the command was killed, and the command with it. */
+  /** `left`: by this side. `lost`: by the other, which has just ended, or was killed with the command. */
   readonly ended: Promise<DetachedEnd | "left" | "lost">;
   #hasLeft = false;
 
@@ -83,9 +84,11 @@ export class Attachment implements Disposable {
     events: AttachmentEvents,
   ): Promise<Attachment | undefined> {
     passFailpoint(point);
+    const key = terminalKey(stateDir, planId);
+    if (key === undefined) return undefined;
     const socket = await connectPrivately(terminalSocket(stateDir, planId));
     if (socket === undefined) return undefined;
-    const hello: Hello = { exec, ...(size !== undefined && { size }) };
+    const hello: Hello = { key, exec, ...(size !== undefined && { size }) };
     const attachment = new Attachment(socket, events);
     socket.write(frame("hello", hello));
     return attachment;

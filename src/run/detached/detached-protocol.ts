@@ -8,10 +8,9 @@ import type { WindowSize } from "../../system/terminal/program-streams.ts";
  * this user can reach, and which goes with the plan. Both sides send frames: a letter for what it is, the
  * length of the rest as four bytes, the rest.
  *
- * A client begins with `hello`. It names the command by its id, which is in the state directory: where there
- * are no namespaces, a command inside of a plan can connect to a socket, but not read such a file. Then it
- * gets what is said to users so far, the output that is kept, and from there on everything. The last frame is
- * `end`. It can send `keys` and `size`, or `stop`, which ends the command.
+ * A client begins with `hello`. It names the command by its id, and has the key of the plan's terminal
+ * (terminal-key.ts). Then it gets what is said to users so far, the output that is kept, and from there on
+ * everything. The last frame is `end`. It can send `keys` and `size`, or `stop`, which ends the command.
  */
 const LETTERS = { hello: 72, keys: 75, size: 83, stop: 88, output: 79, notice: 78, end: 69 } as const;
 
@@ -23,6 +22,8 @@ export interface Frame {
 }
 
 export interface Hello {
+  /** That of the plan's terminal. */
+  readonly key: string;
   /** The id of the command. */
   readonly exec: string;
   /** That of the client's terminal, if it has one. */
@@ -33,6 +34,39 @@ export interface Hello {
 export interface DetachedEnd {
   /** As `run` and `plan exec` would have ended. */
   readonly exitCode: number;
+}
+
+/** What a `hello` says. Throws if the other side does not speak this protocol. */
+export function helloFrom(bytes: Buffer): Hello {
+  const { key, exec, size } = membersOf(JSON.parse(bytes.toString()));
+  if (typeof key !== "string" || typeof exec !== "string") throw noMessage();
+  return { key, exec, ...(size !== undefined && { size: sizeOf(size) }) };
+}
+
+/** The same for a `size`. */
+export function sizeFrom(bytes: Buffer): WindowSize {
+  return sizeOf(JSON.parse(bytes.toString()));
+}
+
+function sizeOf(said: unknown): WindowSize {
+  const { rows, columns } = membersOf(said);
+  if (!isSide(rows) || !isSide(columns)) throw noMessage();
+  return { rows, columns };
+}
+
+function isSide(said: unknown): said is number {
+  return Number.isInteger(said) && Number(said) > 0 && Number(said) < 65_536;
+}
+
+function membersOf(said: unknown): { readonly [name: string]: unknown } {
+  if (typeof said !== "object" || said === null) throw noMessage();
+  return { ...said };
+}
+
+function noMessage(): StateError {
+  return new StateError("The other side of the terminal sent what is no message.", {
+    hint: "Attach with the version of Drydock that started the command.",
+  });
 }
 
 const HEAD = 5;
@@ -66,10 +100,7 @@ export class FrameReader {
     while (this.#rest.length >= HEAD) {
       const length = this.#rest.readUInt32BE(1);
       const [kind] = Object.entries(LETTERS).find(([, letter]) => letter === this.#rest[0]) ?? [];
-      if (kind === undefined || length > LONGEST)
-        throw new StateError("The other side of the terminal sent what is no message.", {
-          hint: "Attach with the version of Drydock that started the command.",
-        });
+      if (kind === undefined || length > LONGEST) throw noMessage();
       if (this.#rest.length < HEAD + length) return;
       const content = this.#rest.subarray(HEAD, HEAD + length);
       this.#rest = this.#rest.subarray(HEAD + length);

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -8,7 +9,8 @@ import type { WindowSize } from "../../system/terminal/program-streams.ts";
 import { TerminalModes } from "../../system/terminal/terminal-modes.ts";
 import type { SpawnedCommand } from "../spawn.ts";
 import { DetachedClient } from "./detached-client.ts";
-import type { DetachedEnd, Frame, Hello } from "./detached-protocol.ts";
+import { type DetachedEnd, type Frame, type Hello, helloFrom, sizeFrom } from "./detached-protocol.ts";
+import { ensureTerminalKey } from "./terminal-key.ts";
 
 /** How much of the output is kept for those who attach later. */
 const MOST_KEPT = 256 * 1024;
@@ -18,6 +20,10 @@ const MOST_NOTICES = 100;
 const PATIENCE_MS = 1000;
 /** How long a client may take for the last output, when the command has ended. */
 const LAST_MS = 5000;
+/** How many may be connected that have not said hello. One more takes the place of the oldest. */
+const MOST_SILENT = 64;
+/** How long each of them may take for that. */
+const SILENT_MS = 30_000;
 /** Between the two sizes that make a full-screen program draw again. */
 const REDRAW_MS = 100;
 
@@ -37,12 +43,15 @@ export interface DetachedParts {
 export class DetachedTerminal {
   readonly #parts: DetachedParts;
   readonly #clients = new Set<DetachedClient>();
+  /** Those that have not said hello yet, oldest first. */
+  readonly #silent = new Map<DetachedClient, NodeJS.Timeout>();
   readonly #last = new LastBytes(MOST_KEPT);
   readonly #modes = new TerminalModes();
   readonly #notices: string[] = [];
   readonly #server = createServer((socket) => this.#accept(socket));
   readonly #shown: Promise<unknown>;
   #listening: Disposable | undefined;
+  #key = "";
   #size: WindowSize;
   #redraw: NodeJS.Timeout | undefined;
 
@@ -64,6 +73,7 @@ export class DetachedTerminal {
   async #listen(): Promise<void> {
     const { stateDir, command } = this.#parts;
     const { folder, name } = terminalSocket(stateDir, command.planId);
+    this.#key = ensureTerminalKey(stateDir, command.planId);
     this.#listening = await listenAtSocket(this.#server, join(folder, name));
   }
 
@@ -84,6 +94,7 @@ export class DetachedTerminal {
     clearTimeout(this.#redraw);
     this.#server.close();
     this.#listening?.[Symbol.dispose]();
+    for (const client of this.#silent.keys()) client.close();
     const slow = setTimeout(() => {
       for (const client of this.#clients) client.close();
     }, LAST_MS);
@@ -95,24 +106,43 @@ export class DetachedTerminal {
     const output = { last: this.#last, enter: () => this.#modes.enter() };
     const client: DetachedClient = new DetachedClient(socket, output, {
       frame: (frame) => this.#take(client, frame),
-      gone: () => this.#clients.delete(client),
+      gone: () => {
+        this.#clients.delete(client);
+        this.#noLongerSilent(client);
+      },
     });
+    this.#silent.set(
+      client,
+      setTimeout(() => client.close(), SILENT_MS),
+    );
+    const [oldest] = this.#silent.keys();
+    if (oldest === undefined || this.#silent.size <= MOST_SILENT) return;
+    this.#noLongerSilent(oldest);
+    oldest.close();
+  }
+
+  #noLongerSilent(client: DetachedClient): void {
+    clearTimeout(this.#silent.get(client));
+    this.#silent.delete(client);
   }
 
   #take(client: DetachedClient, { kind, bytes }: Frame): void {
-    if (kind === "hello") this.#greet(client, JSON.parse(bytes.toString()) as Hello);
+    const isKnown = this.#clients.has(client);
+    if (kind === "hello" && !isKnown) this.#greet(client, helloFrom(bytes));
     // Only those who said hello are heard.
-    else if (!this.#clients.has(client)) client.close();
+    else if (!isKnown) client.close();
     else if (kind === "keys") this.#type(client, bytes);
-    else if (kind === "size") this.#resize(JSON.parse(bytes.toString()) as WindowSize);
+    else if (kind === "size") this.#resize(sizeFrom(bytes));
     else if (kind === "stop") this.#parts.onStop();
+    else client.close();
   }
 
-  #greet(client: DetachedClient, { exec, size }: Hello): void {
-    if (exec !== this.#parts.command.exec) {
+  #greet(client: DetachedClient, { key, exec, size }: Hello): void {
+    if (!isSecret(key, this.#key) || exec !== this.#parts.command.exec) {
       client.close();
       return;
     }
+    this.#noLongerSilent(client);
     this.#clients.add(client);
     client.show(this.#notices);
     if (size === undefined) return;
@@ -122,11 +152,10 @@ export class DetachedTerminal {
     if (needsOther) this.#redraw = setTimeout(() => this.#resize(size), REDRAW_MS);
   }
 
-  #resize({ rows, columns }: WindowSize): void {
+  #resize(size: WindowSize): void {
     clearTimeout(this.#redraw);
-    if (![rows, columns].every((side) => Number.isInteger(side) && side > 0 && side < 65_536)) return;
-    this.#size = { rows, columns };
-    this.#parts.command.resize(this.#size);
+    this.#size = size;
+    this.#parts.command.resize(size);
   }
 
   /** A command that does not read its keyboard keeps its clients waiting, and no memory grows. */
@@ -157,6 +186,11 @@ export class DetachedTerminal {
       stdout.resume();
     }, 5);
   }
+}
+
+function isSecret(given: string, secret: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(secret)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 function isSame(one: WindowSize, other: WindowSize): boolean {

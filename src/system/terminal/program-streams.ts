@@ -157,10 +157,13 @@ export class TerminalStreams implements CommandStreams, ProgramEnds {
       end: async () => {
         isEnding = true;
         outer.resume();
-        const timer = setTimeout(closed.resolve, MOST_END_MS);
+        // What has come while this process stood still is read between the two.
+        const timer = setTimeout(() => setImmediate(closed.resolve), MOST_END_MS);
         await closed.promise;
         clearTimeout(timer);
-        isEnding = false;
+        // Another process can hold it open, and what that writes is not of the command.
+        outer.destroy();
+        this.stdout.push(null);
       },
     };
   }

@@ -8,6 +8,10 @@ function after(...pieces: readonly string[]): TerminalModes {
   return modes;
 }
 
+function newest(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, at) => `\x1b[>${100 - count + at}u`);
+}
+
 describe("the modes of a terminal", () => {
   it("are those that a program switched on and not off again, however its output is cut", () => {
     for (const pieces of [
@@ -29,5 +33,13 @@ describe("the modes of a terminal", () => {
     assert.equal(modes.leave(), "\x1b[<u\x1b[>4m");
     const back = after("\x1b[>1u\x1b[>4;2m", "\x1b[<u\x1b[>4m");
     assert.deepEqual([back.enter(), back.leave()], ["", ""]);
+  });
+
+  it("are bounded, whatever a program writes", () => {
+    const written = Array.from({ length: 100 }, (_, at) => `\x1b[?12345;${1000 + at}h\x1b[>${at}u`);
+    const entered = after(...written).enter();
+    assert.equal(entered.match(/\x1b\[\?1\d{3}h/g)?.length, 62, "with the two that are on at first");
+    assert.doesNotMatch(entered, /12345/);
+    assert.equal(entered.match(/\x1b\[>\d+u/g)?.join(""), newest(16).join(""));
   });
 });

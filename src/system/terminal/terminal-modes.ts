@@ -1,9 +1,16 @@
 /** A program switches a mode of its terminal on (`h`) or off (`l`): `ESC [ ? 1049 h`. */
 const SWITCHES = /\x1b\[\?([0-9;]+)([hl])/g;
 /** It asks for other codes of keys, and takes that back: `ESC [ > 1 u`, `ESC [ < u`; `ESC [ > 4 ; 1 m`. */
-const KEYS = /\x1b\[(?:>([0-9;]*)u|<([0-9]*)u|>4(?:;([0-9]+))?m)/g;
+const KEYS = /\x1b\[(?:>([0-9;]{0,9})u|<([0-9]{0,4})u|>4(?:;([0-9]{1,4}))?m)/g;
 /** No such sequence is longer, so a cut one is found in the next piece. */
 const LONGEST = 64;
+
+/** No mode has a longer number. */
+const MODE = /^[0-9]{1,4}$/;
+/** No program has as many on, and what one writes must not fill the memory. */
+const MOST_MODES = 64;
+/** Nor asks for as many codes of keys at once; terminals forget the oldest then. */
+const MOST_KEYS = 16;
 
 /** The modes of a terminal that begins with them on: line wrap, and the cursor. */
 const ON_AT_FIRST = ["7", "25"];
@@ -26,12 +33,13 @@ export class TerminalModes {
     this.#rest = text.slice(cut);
     for (const [, modes = "", to] of text.slice(0, cut).matchAll(SWITCHES))
       for (const mode of modes.split(";"))
-        if (to === "h") this.#on.add(mode);
-        else this.#on.delete(mode);
+        if (to === "l") this.#on.delete(mode);
+        else if (MODE.test(mode) && this.#on.size < MOST_MODES) this.#on.add(mode);
     for (const [, pushed, popped, other = ""] of text.slice(0, cut).matchAll(KEYS)) {
       if (pushed !== undefined) this.#keys.push(pushed);
       else if (popped !== undefined) this.#keys.splice(-Number(popped || 1));
       else this.#otherKeys = other;
+      if (this.#keys.length > MOST_KEYS) this.#keys.shift();
     }
   }
 

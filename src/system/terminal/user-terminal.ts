@@ -5,6 +5,7 @@ import type { TerminalShape } from "../launch/own-terminal.ts";
 
 const TCGETS = 0x5401;
 const TCSETSW = 0x5403;
+const TCSETSF = 0x5404;
 const TIOCGPGRP = 0x540f;
 const TIOCGWINSZ = 0x5413;
 const TIOCSWINSZ = 0x5414;
@@ -70,14 +71,14 @@ export class UserTerminal {
     this.#set(raw);
   }
 
-  /** Restores the settings of before. */
-  restore(): void {
-    this.#set(this.#settings);
+  /** Restores the settings of before. Input that was not read stays for the next reader, or is dropped. */
+  restore(unread: "stays" | "dropped" = "stays"): void {
+    this.#set(this.#settings, unread === "stays" ? TCSETSW : TCSETSF);
   }
 
-  #set(settings: Buffer): void {
+  #set(settings: Buffer, request = TCSETSW): void {
     // A failure is fine: the terminal is gone, or no longer ours.
-    calls.ioctlBuffer(this.fd, TCSETSW, settings);
+    calls.ioctlBuffer(this.fd, request, settings);
   }
 
   close(): void {

@@ -6,7 +6,7 @@ import type { DetachedEnd } from "../../../run/detached/detached-protocol.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToRead } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
-import { oneLine } from "../../terminal/printable.ts";
+import { harmless, oneLine } from "../../terminal/printable.ts";
 import { readStandardInput } from "../../terminal/standard-input.ts";
 import { type DetachKey, parseDetachKey } from "./detach-key.ts";
 
@@ -59,7 +59,7 @@ async function find(context: CommandContext, plan: string | undefined): Promise<
   });
 }
 
-/** Undefined if the command has ended before. */
+/** Undefined if the command has ended before, or was killed. */
 async function attached(
   context: CommandContext,
   found: Found,
@@ -70,8 +70,7 @@ async function attached(
     ...{ output: context.options.json ? 2 : 1, detachKey },
     onSignal: (exitCode) => context.exitWith(exitCode),
   });
-  if (end === "lost") throw lost(found);
-  return end;
+  return end === "lost" ? undefined : end;
 }
 
 function tellEnd(context: CommandContext, end: DetachedEnd | "left" | Found, found: Found): void {
@@ -85,7 +84,8 @@ function tellEnd(context: CommandContext, end: DetachedEnd | "left" | Found, fou
   if (end.exitCode === undefined) throw lost(found);
   if ("output" in end && end.output !== undefined) {
     if (options.json) output.notice(end.output);
-    else output.write(end.output);
+    // What is for the terminal of the command would change the user's, or make that answer.
+    else output.write(output.terminal.interactive ? harmless(end.output) : end.output);
   }
   if ("endedAt" in end && !options.json)
     output.notice(`'${oneLine(command)}' ended at ${end.endedAt}, with exit code ${end.exitCode}.`);

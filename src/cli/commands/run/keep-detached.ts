@@ -46,6 +46,8 @@ export async function keepDetached(input: string): Promise<void> {
     stdout.write(Buffer.from(`${JSON.stringify(report)}\nready\n`));
     terminal = opened;
     await opened.shown();
+    // Also that of a command which was ended by force: the run fails then, without telling it.
+    context.exitWith((await command.wait()).exitCode);
   };
   const talking = { talk, detached: size, signal: stop.signal };
   let exitCode: number;

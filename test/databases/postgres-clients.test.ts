@@ -4,7 +4,9 @@ import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import pg from "pg";
 import { OWNER, postgresProgram, type TestServer, whyNoServer } from "../support/database-servers.ts";
+import { DrizzleProject, MIGRATED } from "./drizzle-project.ts";
 import { HeldScene, startServer, until } from "./held-scene.ts";
+import { describeMessages, SLEEPING } from "./postgres-messages.ts";
 
 /** What people write for psql: transactions, savepoints, COPY, cursors, prepared statements, definitions. */
 const SCRIPT = `
@@ -367,7 +369,26 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
     await scene.with(({ plans }) => plans.apply("p"));
     assert.equal(await scene.original(), "1|one 2|second 3|set 4|four");
   });
-});
 
-const SLEEPING =
-  "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND backend_type = 'client backend'";
+  it("[B1][B3] a migration tool does in a plan what it does in the database, and rolled back nothing", async () => {
+    using project = new DrizzleProject();
+    const migrate = (url: string) => {
+      const { status, said } = project.migrate(url);
+      assert.equal(status, 0, said);
+    };
+    const schemas = MIGRATED.flatMap((name) => ["-n", name]);
+    await using at = await open();
+    const before = dump(server.url());
+    migrate(at.url);
+    const inside = dump(at.url, ...schemas);
+    await at.scene.with(({ plans }) => plans.rollback("p"));
+    assert.equal(dump(server.url()), before);
+    migrate(await at.scene.with(({ plans }) => plans.path("p", "db")));
+    await apply(at.scene);
+    migrate(server.url("direct"));
+    assert.equal(inside, dump(server.url("direct"), ...schemas));
+    assert.equal(dump(server.url(), ...schemas), dump(server.url("direct"), ...schemas));
+  });
+
+  describeMessages(open);
+});

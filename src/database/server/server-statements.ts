@@ -30,7 +30,7 @@ const PATTERNS: { readonly [dialect in Dialect]: RegExp } = {
     [
       String.raw`(?<space>\s+|--[^\n\r]*)`,
       "(?<semicolon>;)",
-      String.raw`(?<quoted>[eE]'(?:\\[\s\S]|''|[^'\\])*(?:'[ \t\f\r]*\n\s*'(?:\\[\s\S]|''|[^'\\])*)*(?:'|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$))`,
+      String.raw`(?<quoted>[eE]'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*(?:'[ \t\f\r]*\n\s*'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*)*(?:'|$)|'[^']*(?:''[^']*)*(?:'|$)|"[^"]*(?:""[^"]*)*(?:"|$))`,
       String.raw`(?<dollar>\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)`,
       WORD,
       String.raw`(?<other>[\s\S])`,
@@ -41,7 +41,7 @@ const PATTERNS: { readonly [dialect in Dialect]: RegExp } = {
     [
       String.raw`(?<space>\s+|#[^\n]*|--(?=\s|$)[^\n]*|/\*M?!\d*|\*/|/\*(?!M?!)[\s\S]*?(?:\*/|$))`,
       "(?<semicolon>;)",
-      String.raw`(?<quoted>'(?:\\[\s\S]|''|[^'\\])*(?:'|$)|"(?:\\[\s\S]|""|[^"\\])*(?:"|$)|\`(?:[^\`]|\`\`)*(?:\`|$))`,
+      String.raw`(?<quoted>'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*(?:'|$)|"[^"\\]*(?:(?:\\[\s\S]|"")[^"\\]*)*(?:"|$)|\`(?:[^\`]|\`\`)*(?:\`|$))`,
       WORD,
       String.raw`(?<other>[\s\S])`,
     ].join("|"),

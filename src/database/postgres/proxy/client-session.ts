@@ -1,9 +1,11 @@
 import type { Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
-import { type ClientStatement, clientStatements } from "./client-statement.ts";
+import { messageOf } from "../../../core/errors/errors.ts";
+import { type ClientStatement, clientStatements, READ_ONLY } from "./client-statement.ts";
 import { ClientFailure, ClientUnits, type PlanParts, responseOf } from "./client-units.ts";
 import { ExtendedQueries, type QueryingClient } from "./extended-queries.ts";
 import { type ClientMessage, Inbox } from "./inbox.ts";
+import { Interruption } from "./interruption.ts";
+import { ABORTED, refusalOutside } from "./refusals.ts";
 import type { AnswerTaker, Awaited } from "./server-session.ts";
 import {
   type ClientError,
@@ -11,17 +13,18 @@ import {
   commandComplete,
   EMPTY_QUERY,
   errorResponse,
+  FLUSH,
   message,
+  NotUtf8,
   ProtocolViolation,
   readyForQuery,
   SYNC,
   type TransactionState,
 } from "./wire.ts";
-import { Executed, type RunnableStatement } from "./work.ts";
+import { Executed, FUNCTION_CALL, type RunnableStatement } from "./work.ts";
 
-const TELL_AGAIN_MS = 100;
-/** The server refuses this, and the transaction has failed then. */
-const FAIL = "ROLLBACK TO SAVEPOINT drydock_refused";
+/** So long a client has to take our last word. */
+const LAST_WORD_MS = 1000;
 
 export interface ClientParts extends PlanParts {
   /** Makes the server end the running statement. */
@@ -42,8 +45,7 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   readonly #extended: ExtendedQueries;
   /** Ends the wait for a turn. */
   #waiting = new AbortController();
-  #stopping: Promise<void> | undefined;
-  #isBusy = false;
+  readonly #interruption: Interruption;
   /** The client's transaction, as the client sees it: none, or one, which may have failed. */
   #isInTransaction = false;
   hasFailed = false;
@@ -61,7 +63,10 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     this.inbox = new Inbox(socket, first);
     this.units = new ClientUnits(parts, name);
     this.#extended = new ExtendedQueries(this, prefix);
-    this.inbox.ended.addEventListener("abort", () => void this.#gone());
+    const isBusy = () => this.units.isOpen && parts.session.isBusy;
+    this.#interruption = new Interruption(isBusy, parts.stop);
+    // The client is gone: what runs for it ends.
+    this.inbox.ended.addEventListener("abort", () => void this.#interruption.insist());
   }
 
   /** Serves the client until it is gone. */
@@ -69,7 +74,7 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     try {
       for (;;) {
         const next = await this.inbox.next();
-        if (next === undefined || next.type === "X") break;
+        if (next === undefined || next.type === "X" || this.inbox.ended.aborted) break;
         await this.#take(next);
       }
     } catch (thrown) {
@@ -97,24 +102,28 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     this.answer(errorResponse(error, "FATAL"));
     this.#socket.end();
     this.#socket.destroySoon();
+    // A client that takes nothing must not keep its turn.
+    setTimeout(() => this.#socket.destroy(), LAST_WORD_MS).unref();
   }
 
   /** Ends the running statement, or the wait for a turn. */
   async cancel(): Promise<void> {
     this.#waiting.abort();
-    const before = this.#stopping ?? Promise.resolve();
-    this.#stopping = before.then(() => (this.#isBusy ? this.parts.stop() : undefined));
-    await this.#stopping;
+    await this.#interruption.tell();
   }
 
   async #take({ type, bytes }: ClientMessage): Promise<void> {
-    if (type === "Q") return await this.#simple(new ContentReader(bytes).text());
     if (type === "S") return await this.#sync();
-    if (type === "d" || type === "c" || type === "f") return await this.copy({ type, bytes });
-    if (type === "F") return await this.#functionCall(bytes);
-    if (!"PBDECH".includes(type))
+    const isCopying = this.units.isOpen && this.parts.session.isCopying;
+    if (isCopying || "dcf".includes(type)) return await this.#copy({ type, bytes });
+    if (!"QFPBDECH".includes(type))
       throw new ProtocolViolation(`a message of type '${type}' is not known here`);
-    if (!this.hasFailed) await this.attempt(() => this.#extended.take({ type, bytes }));
+    if ("QF".includes(type)) await this.allAnswered();
+    // After an error in extended queries, a server skips everything until the next Sync.
+    if (this.hasFailed) return;
+    if (type === "Q") await this.#simple(bytes);
+    else if (type === "F") await this.#functionCall(bytes);
+    else await this.attempt(() => this.#extended.take({ type, bytes }));
   }
 
   /** Does something for the client; a failure is one of its request. */
@@ -122,25 +131,27 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     try {
       await action();
     } catch (thrown) {
-      if (thrown instanceof ClientFailure) await this.fail(errorResponse(thrown.error));
+      if (thrown instanceof ClientFailure) await this.#fail(errorResponse(thrown.error));
+      else if (thrown instanceof NotUtf8)
+        await this.#fail(errorResponse({ state: "22021", message: thrown.message }));
       else {
         const response = responseOf(thrown);
         if (response === undefined) throw thrown;
-        await this.fail(response);
+        await this.#fail(response);
       }
     }
   }
 
   /** The request has failed, and with it the client's transaction. */
-  async fail(response: Buffer): Promise<void> {
+  async #fail(response: Buffer): Promise<void> {
     const { session } = this.parts;
-    if (this.units.isOpen) await session.answered({ flush: true });
+    await this.allAnswered();
     // An earlier message of the same request failed: the rest is not done.
     if (this.hasFailed) return;
     this.hasFailed = true;
     this.answer(response);
     if (!this.units.isOpen || !this.#isInTransaction || session.state === "E") return;
-    await session.control(FAIL).catch(ignoreRefusal);
+    await this.units.fail();
   }
 
   async enter(mayRead: boolean): Promise<void> {
@@ -154,10 +165,10 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     this.#extended.begin();
   }
 
-  async #simple(text: string): Promise<void> {
-    const statements = clientStatements(text, this.#prefix);
-    this.hasFailed = false;
+  async #simple(bytes: Buffer): Promise<void> {
     await this.attempt(async () => {
+      const text = new ContentReader(bytes).text();
+      const statements = clientStatements(text, this.#prefix);
       const [first] = statements;
       await this.enter(first === undefined || first.does !== "run" || first.reads);
       if (first === undefined) this.answer(EMPTY_QUERY);
@@ -173,30 +184,47 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   }
 
   async #run(statement: RunnableStatement): Promise<void> {
+    const { session } = this.parts;
     const executed = this.units.work.add(new Executed(statement));
     this.note(statement.sql);
-    await this.parts.session.query(statement.sql, {
+    await session.query(statement.sql, {
       ends: "Z",
       digest: () => executed.digest,
       on: (type, bytes) => executed.take(type, bytes),
     });
     await this.#answered(async () => {
-      // Only the client can go on now.
-      while (this.parts.session.isCopying) {
-        const next = await this.inbox.next();
+      // Only the client can go on now, unless the server finds an error.
+      const wake = () => this.inbox.wake();
+      session.answered().then(wake, wake);
+      while (session.isCopying) {
+        const next = await this.inbox.next(() => session.isCopying);
         if (next === undefined) break;
-        await this.copy(next);
+        await this.#copy(next);
         if (next.type === "c" || next.type === "f") break;
       }
       return true;
     });
   }
 
-  /** Passes data of COPY on. The server ignores what comes too late. */
-  async copy({ type, bytes }: ClientMessage): Promise<void> {
-    if (!this.units.isOpen || !"dcf".includes(type)) return;
+  /** Passes data of COPY on. What comes after an error is ignored, as the server does. */
+  async #copy({ type, bytes }: ClientMessage): Promise<void> {
+    const { session } = this.parts;
+    if (!"dcfHS".includes(type))
+      throw new ProtocolViolation(`a message of type '${type}' came in the middle of COPY`);
+    const isTooLate = !this.units.isOpen || (session.isIdle && !session.isCopying);
+    if (isTooLate || !"dcf".includes(type)) return;
     this.units.work.addCopied(bytes);
-    await this.parts.session.send(bytes);
+    await session.send(bytes);
+  }
+
+  /** Waits until the server has answered everything, before something else than data of COPY. */
+  async allAnswered(): Promise<void> {
+    const { session } = this.parts;
+    if (!this.units.isOpen || session.isIdle) return;
+    await session.send(FLUSH);
+    await this.#answered(() => {
+      throw new ProtocolViolation("COPY was followed by something else than its data");
+    });
   }
 
   /**
@@ -205,22 +233,17 @@ export class ClientSession implements AnswerTaker, QueryingClient {
    */
   async #answered(copy: () => Promise<boolean>): Promise<void> {
     const { session } = this.parts;
-    this.#isBusy = true;
     try {
       while (!session.isIdle) {
         const copying = new Promise<void>((done) => {
           session.onCopying = done;
         });
         if (session.isCopying && !(await copy())) return;
-        if (this.inbox.ended.aborted && session.isCopying)
-          await session.send(message("f", "the client is gone"));
+        if (this.inbox.ended.aborted && session.isCopying) await session.send(GONE);
         await Promise.race([session.answered(), copying]);
       }
     } finally {
-      this.#isBusy = false;
-      // Nothing else may be sent before that, because the server would end it instead.
-      await this.#stopping?.catch(() => undefined);
-      this.#stopping = undefined;
+      await this.#interruption.over();
     }
   }
 
@@ -240,7 +263,6 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   }
 
   async #functionCall(bytes: Buffer): Promise<void> {
-    this.hasFailed = false;
     await this.attempt(async () => {
       await this.enter(false);
       const { work } = this.units;
@@ -260,7 +282,10 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     if ("chains" in statement) return await this.#end(statement.does === "rollback" || hasFailed, statement);
     if (hasFailed) throw new ClientFailure(ABORTED);
     if (statement.does === "begin") {
-      if (statement.readOnly && !this.#isInTransaction) await session.control("SET TRANSACTION READ ONLY");
+      if (statement.readOnly && !this.#isInTransaction) {
+        this.units.work.isReadOnly = true;
+        await session.control(READ_ONLY);
+      }
       this.#isInTransaction = true;
     }
     if (statement.does === "forget") {
@@ -281,9 +306,10 @@ export class ClientSession implements AnswerTaker, QueryingClient {
         if (response === undefined) throw thrown;
         await this.units.undo();
         this.#isInTransaction = false;
-        return await this.fail(response);
+        return await this.#fail(response);
       }
     await this.units.goOn();
+    this.#extended.begin();
     this.#isInTransaction = this.#isInTransaction && chains;
     this.answer(commandComplete(isRollback ? "ROLLBACK" : "COMMIT"));
   }
@@ -294,15 +320,9 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     const { units } = this;
     const hasFailed = this.hasFailed;
     this.hasFailed = false;
-    if (!units.isOpen) {
-      this.answer(readyForQuery("I"));
-      return;
-    }
+    if (!units.isOpen) return void this.answer(readyForQuery("I"));
     if (session.state === "I") throw new Error("the server ended the transaction of the plan by itself");
-    if (this.#isInTransaction) {
-      this.answer(readyForQuery(session.state as TransactionState));
-      return;
-    }
+    if (this.#isInTransaction) return void this.answer(readyForQuery(session.state as TransactionState));
     let isKept = !hasFailed && session.state === "T";
     try {
       if (isKept) await units.check();
@@ -320,25 +340,14 @@ export class ClientSession implements AnswerTaker, QueryingClient {
 
   /** Refuses what only a transaction of the client's own can have. */
   assertMay({ words }: RunnableStatement): void {
-    const [first = ""] = words;
-    if (!this.#isInTransaction && /^(?:SAVEPOINT|RELEASE|ROLLBACK)$/.test(first))
-      throw new ClientFailure({
-        state: "25P01",
-        message: `${first === "ROLLBACK" ? "ROLLBACK TO SAVEPOINT" : first} can only be used in transaction blocks`,
-      });
+    const error = this.#isInTransaction ? undefined : refusalOutside(words);
+    if (error !== undefined) throw new ClientFailure(error);
   }
 
   /** Remembers what has to be taken back when the client is gone. */
   note(text: string): void {
     if (/advisory/i.test(text)) this.#usesAdvisoryLocks = true;
-  }
-
-  /** The client is gone: what runs for it ends. */
-  async #gone(): Promise<void> {
-    while (this.#isBusy) {
-      await this.cancel().catch(() => undefined);
-      await sleep(TELL_AGAIN_MS);
-    }
+    if (/prepare/i.test(text)) this.#extended.hasNames = true;
   }
 
   async #leave(): Promise<void> {
@@ -346,12 +355,19 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     const { units } = this;
     try {
       if (units.isOpen) {
-        if (session.isCopying) await session.send(message("f", "the client is gone"));
+        if (session.isCopying) await session.send(GONE);
         await session.send(SYNC, { ends: "Z", hidden: true });
-        await session.answered();
+        void this.#interruption.insist();
+        await this.#answered(async () => {
+          // A COPY that begins only now has ignored the Sync.
+          await session.send(Buffer.concat([GONE, SYNC]));
+          return true;
+        });
         await units.undo();
-      } else if (this.#usesAdvisoryLocks || this.#extended.hasNames)
+      } else if (this.#usesAdvisoryLocks || this.#extended.hasNames) {
+        units.forgetSettings();
         await units.open(undefined, false, new AbortController().signal);
+      }
       if (!units.isOpen) return;
       await this.#extended.forgetAll();
       if (this.#usesAdvisoryLocks) await session.control("SELECT pg_catalog.pg_advisory_unlock_all()");
@@ -364,20 +380,4 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   }
 }
 
-const FUNCTION_CALL: RunnableStatement = {
-  ...{ does: "run", sql: "-- a function, called by its number", words: ["CALL"] },
-  ...{ reads: false, sets: [] },
-};
-
-const ABORTED: ClientError = {
-  state: "25P02",
-  message: "current transaction is aborted, commands ignored until end of transaction block",
-};
-
-function ignoreRefusal(thrown: unknown): void {
-  if (responseOf(thrown) === undefined) throw thrown;
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
-}
+const GONE = message("f", "the client is gone");

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type ScriptStatement, statementsOf } from "../../server/server-statements.ts";
 import { isReading } from "../../server/statement-effect.ts";
 import { refusalOf } from "./refusals.ts";
@@ -41,7 +42,8 @@ export interface MadeSetting {
 export const QUIET = /^(?:SET|RESET|DECLARE|CLOSE|MOVE|PREPARE|DEALLOCATE|SAVEPOINT|RELEASE|ROLLBACK|LOAD)\b/;
 /** Settings that could end the connection, and with it the work of the plan. */
 const ENDING =
-  /^SET (?:(?:SESSION|LOCAL) )?(?:IDLE_IN_TRANSACTION_SESSION_TIMEOUT|IDLE_SESSION_TIMEOUT|TRANSACTION_TIMEOUT)\b/;
+  /^(?:SET (?:(?:SESSION|LOCAL) )?|RESET )(?:IDLE_IN_TRANSACTION_SESSION_TIMEOUT|IDLE_SESSION_TIMEOUT|TRANSACTION_TIMEOUT)\b/;
+export const READ_ONLY = "SET TRANSACTION READ ONLY";
 const MODES =
   /^SET (?:SESSION CHARACTERISTICS\b|(?:(?:SESSION|LOCAL) )?(?:TRANSACTION|TRANSACTION_(?:ISOLATION|READ_ONLY|DEFERRABLE))\b)/;
 
@@ -67,10 +69,10 @@ function clientStatement(statement: ScriptStatement, prefix: string): ClientStat
   if (/^(?:COMMIT|END)\b/.test(all)) return { ...statement, does: "commit", chains };
   if (/^(?:ROLLBACK|ABORT)\b(?!.*\bTO\b)/.test(all)) return { ...statement, does: "rollback", chains };
   if (/^UNLISTEN\b/.test(all)) return { ...statement, does: "nothing", tag: "UNLISTEN" };
-  if (ENDING.test(all)) return { ...statement, does: "nothing", tag: "SET" };
+  if (ENDING.test(all)) return { ...statement, does: "nothing", tag: words[0] ?? "" };
   if (MODES.test(all)) {
     if (!readOnly || /^SET SESSION\b/.test(all)) return { ...statement, does: "nothing", tag: "SET" };
-    return run({ sql: "SET TRANSACTION READ ONLY", words });
+    return run({ sql: READ_ONLY, words });
   }
   if (/^DISCARD ALL\b/.test(all))
     return { ...statement, does: "forget", tag: "DISCARD ALL", statements: true, settings: true };
@@ -92,7 +94,7 @@ function isCopyOut(words: readonly string[]): boolean {
   return words[0] === "COPY" && words.includes("STDOUT");
 }
 
-const SPACE = String.raw`(?:\s|--[^\n]*\n|/\*[\s\S]*?\*/)*`;
+const SPACE = String.raw`(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
 const NAME = String.raw`(?:"(?:[^"]|"")+"|[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)`;
 const PREPARED = new RegExp(
   `^(?<before>${SPACE}(?:PREPARE|EXECUTE|DEALLOCATE(?:\\s+PREPARE(?=\\s))?)\\s+)(?<name>${NAME})`,
@@ -102,9 +104,21 @@ const PREPARED = new RegExp(
 /** Puts a prefix before the name of a prepared statement, so that each client has names of its own. */
 function withOwnName(sql: string, prefix: string): string {
   return sql.replace(PREPARED, (_, before: string, name: string) => {
-    const plain = name.startsWith('"') ? name.slice(1, -1) : name.toLowerCase();
-    return `${before}"${prefix}${plain}"`;
+    const plain = name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name.toLowerCase();
+    return `${before}"${ownName(prefix, plain).replaceAll('"', '""')}"`;
   });
+}
+
+/** The server cuts names after so many bytes. */
+const LONGEST_NAME = 63;
+const DIGITS = 40;
+
+/** The name that a client's prepared statement has on the server. */
+export function ownName(prefix: string, name: string): string {
+  const own = `${prefix}${name}`;
+  if (Buffer.byteLength(own) <= LONGEST_NAME) return own;
+  const cut = Buffer.from(name).subarray(0, LONGEST_NAME);
+  return `${prefix}${createHash("sha256").update(cut).digest("hex").slice(0, DIGITS)}`;
 }
 
 const SET = new RegExp(

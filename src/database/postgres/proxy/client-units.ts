@@ -9,6 +9,8 @@ import { Work } from "./work.ts";
 const GUARD = "drydock_guard";
 const BACK = `ROLLBACK TO SAVEPOINT ${GUARD}`;
 const MOVE = `RELEASE SAVEPOINT ${GUARD}; SAVEPOINT ${GUARD}`;
+/** The server refuses this, and the transaction has failed then. */
+const FAIL = "ROLLBACK TO SAVEPOINT drydock_refused";
 /** Each transaction and savepoint in which something was written has a lock on its own number. */
 const NUMBERS = `SELECT count(*) FROM pg_catalog.pg_lock_status()
   WHERE locktype = 'transactionid' AND pid = pg_catalog.pg_backend_pid()`;
@@ -86,6 +88,8 @@ export class ClientUnits {
       await this.#learnFacts(mayRead);
       await this.#beginWork();
     } catch (thrown) {
+      // A setting of the client's can't be made any more. That fails for it alone.
+      if (responseOf(thrown) !== undefined) await session.control(BACK);
       this.close();
       throw thrown;
     }
@@ -118,7 +122,7 @@ export class ClientUnits {
   async keep(): Promise<void> {
     const { session, settings, facts, did } = this.#parts;
     const { work } = this;
-    if (work.executed.length === 0) return await this.undo();
+    if (work.isEmpty) return await this.undo();
     const { onlyReads } = work;
     const hasWritten = onlyReads && (await this.#numbers()) !== facts.numbers;
     const script: string[] = [];
@@ -135,7 +139,7 @@ export class ClientUnits {
       script.push(MOVE);
       if (hasWritten || !facts.isSettled) facts.numbers = undefined;
       if (work.executed.some(({ rows }) => rows > 0)) facts.isSettled = true;
-    }
+    } else if (work.isReadOnly) script.push(MOVE);
     if (work.changesDefinitions) facts.at = -1;
     // Before the guard moves: what can't be recorded must not stay.
     const unit = work.done(hasWritten);
@@ -155,6 +159,13 @@ export class ClientUnits {
     await session.control(BACK);
     if (!facts.isSettled) facts.numbers = undefined;
     this.work = new Work(this.#settings);
+  }
+
+  /** What the client does now fails, until it rolls back. */
+  async fail(): Promise<void> {
+    await this.#parts.session.control(FAIL).catch((thrown: unknown) => {
+      if (responseOf(thrown) === undefined) throw thrown;
+    });
   }
 
   close(): void {

@@ -1,7 +1,19 @@
-import { type ClientStatement, clientStatements } from "./client-statement.ts";
+import { type ClientStatement, clientStatements, ownName } from "./client-statement.ts";
+import { ClientFailure } from "./client-units.ts";
 import type { ClientMessage } from "./inbox.ts";
 import type { ServerSession } from "./server-session.ts";
-import { BOUND, CLOSED, ContentReader, message, NO_DATA, NO_PARAMETERS, PARSED, SYNC } from "./wire.ts";
+import {
+  BOUND,
+  CLOSED,
+  type ClientError,
+  ContentReader,
+  FLUSH,
+  message,
+  NO_DATA,
+  NO_PARAMETERS,
+  PARSED,
+  SYNC,
+} from "./wire.ts";
 import { Executed, type Parameters, type RunnableStatement, type Work } from "./work.ts";
 
 /** What this needs of a client's session. */
@@ -13,6 +25,8 @@ export interface QueryingClient {
   /** Waits for a turn, unless the client has it. */
   enter(mayRead: boolean): Promise<void>;
   answer(bytes: Buffer): boolean;
+  /** Waits until the server has answered everything. */
+  allAnswered(): Promise<void>;
   perform(statement: Exclude<ClientStatement, RunnableStatement>): Promise<void>;
   assertMay(statement: RunnableStatement): void;
   note(text: string): void;
@@ -41,20 +55,19 @@ export class ExtendedQueries {
   readonly #prefix: string;
   readonly #prepared = new Map<string, Prepared>();
   readonly #portals = new Map<string, Portal>();
-  #hasUnnamed = false;
+  /** When the statement without a name was prepared, as `ServerSession.controls` counts. */
+  #unnamedAt: number | undefined;
+  /** Whether statements with names may be prepared, by messages or by PREPARE. */
+  hasNames = false;
 
   constructor(client: QueryingClient, prefix: string) {
     this.#client = client;
     this.#prefix = prefix;
   }
 
-  get hasNames(): boolean {
-    return [...this.#prepared.keys()].some((name) => name !== "");
-  }
-
   /** A unit of work begins. */
   begin(): void {
-    this.#hasUnnamed = false;
+    this.#unnamedAt = undefined;
     this.#portals.clear();
   }
 
@@ -65,16 +78,18 @@ export class ExtendedQueries {
     if (type === "D") return await this.#describe(reader, bytes);
     if (type === "E") return await this.#execute(reader, bytes);
     if (type === "C") return await this.#close(reader, bytes);
-    if (this.#client.units.isOpen) await this.#session.send(bytes);
+    if (this.#client.units.isOpen) await this.#session.send(FLUSH);
   }
 
   /** Removes what the client has prepared. */
   async forgetAll(): Promise<void> {
-    const names = [...this.#prepared.keys()].filter((name) => name !== "");
     this.#prepared.clear();
-    if (names.length === 0) return;
-    for (const name of names)
-      await this.#session.send(message("C", Buffer.from("S"), this.#own(name)), { ends: "3", hidden: true });
+    if (!this.hasNames) return;
+    this.hasNames = false;
+    const names = await this.#session.control(`SELECT name FROM pg_catalog.pg_prepared_statements
+      WHERE pg_catalog.starts_with(name, '${this.#prefix}')`);
+    for (const [name] of names)
+      await this.#session.send(message("C", Buffer.from("S"), name ?? ""), { ends: "3", hidden: true });
     await this.#session.send(SYNC, { ends: "Z", hidden: true });
     await this.#session.answered();
   }
@@ -87,8 +102,9 @@ export class ExtendedQueries {
     const [name, text] = [reader.text(), reader.text()];
     const types = Buffer.from(reader.rest);
     const statements = clientStatements(text, this.#prefix);
-    // The server refuses more than one by itself.
-    const statement = statements.length === 1 ? statements[0] : undefined;
+    if (statements.length > 1) throw new ClientFailure(SEVERAL);
+    const [statement] = statements;
+    if (name !== "") this.hasNames = true;
     await this.#client.enter(statement?.does !== "run" || statement.reads);
     if (statement !== undefined && statement.does !== "run") {
       if (!(await this.#quiet())) return;
@@ -100,7 +116,7 @@ export class ExtendedQueries {
     const sql = statement?.sql ?? text;
     const before = this.#prepared.get(name);
     this.#prepared.set(name, { statement, text: sql, types });
-    if (name === "") this.#hasUnnamed = true;
+    if (name === "") this.#unnamedAt = this.#session.controls;
     const on = (type: string) => {
       if (type !== "E") return;
       if (before === undefined || name === "") this.#prepared.delete(name);
@@ -113,6 +129,7 @@ export class ExtendedQueries {
     const [portal, name] = [reader.text(), reader.text()];
     const values = Buffer.from(reader.rest);
     const prepared = this.#prepared.get(name);
+    if (prepared === undefined && name !== "") throw new ClientFailure(notPrepared(name));
     const { statement, types = Buffer.alloc(2) } = prepared ?? {};
     await this.#client.enter(statement?.does !== "run" || statement.reads);
     this.#portals.set(portal, { statement, parameters: { types, values } });
@@ -177,18 +194,33 @@ export class ExtendedQueries {
   /** Prepares the statement without a name again, if another one has taken its place. */
   async #ensureUnnamed(name: string): Promise<void> {
     const prepared = this.#prepared.get("");
-    if (name !== "" || this.#hasUnnamed || prepared === undefined) return;
-    this.#hasUnnamed = true;
-    await this.#session.send(message("P", "", prepared.text, prepared.types), { ends: "1", hidden: true });
+    const { controls } = this.#session;
+    if (name !== "" || this.#unnamedAt === controls || prepared === undefined) return;
+    this.#unnamedAt = controls;
+    const again = message("P", "", prepared.text, prepared.types);
+    await this.#session.send(again, { ends: "1", hides: "1" });
   }
 
   /** Waits for what was asked before; false if that failed, so that the rest is not done. */
   async #quiet(): Promise<boolean> {
-    await this.#session.answered({ flush: true });
+    await this.#client.allAnswered();
     return !this.#client.hasFailed;
   }
 
   #own(name: string): string {
-    return name === "" ? "" : `${this.#prefix}${name}`;
+    return name === "" ? "" : ownName(this.#prefix, name);
   }
+}
+
+const SEVERAL: ClientError = {
+  state: "42601",
+  message: "cannot insert multiple commands into a prepared statement",
+};
+
+function notPrepared(name: string): ClientError {
+  return {
+    state: "26000",
+    message: `prepared statement "${name}" does not exist`,
+    hint: "In a plan, a statement that PREPARE made is run by EXECUTE.",
+  };
 }

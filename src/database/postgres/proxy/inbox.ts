@@ -1,10 +1,14 @@
 import type { Socket } from "node:net";
-import { MessageReader } from "./wire.ts";
+import { MessageReader, ProtocolViolation } from "./wire.ts";
 
 export interface ClientMessage {
   readonly type: string;
   readonly bytes: Buffer;
 }
+
+/** The server ends its connection, and with it the plan's work, if a message of these types is longer. */
+const SHORT = "CDEHScfX";
+const LONGEST_SHORT = 10_000;
 
 /** While more bytes than this wait, the client is not read. */
 const MOST_WAITING = 1 << 20;
@@ -32,9 +36,10 @@ export class Inbox {
     return this.#ended.signal;
   }
 
-  /** The next message; undefined if the client is gone. */
-  async next(): Promise<ClientMessage | undefined> {
+  /** The next message; undefined if the client is gone, or once no message is wanted (see `wake`). */
+  async next(isWanted: () => boolean = () => true): Promise<ClientMessage | undefined> {
     for (;;) {
+      if (!isWanted()) return undefined;
       const message = this.#waiting.shift();
       if (message !== undefined) {
         this.#bytes -= message.bytes.length;
@@ -48,9 +53,16 @@ export class Inbox {
     }
   }
 
+  /** Makes one that waits for a message ask whether it is still wanted. */
+  wake(): void {
+    this.#came.resolve();
+  }
+
   #take(bytes: Buffer): void {
     const sink = {
       message: (type: string, whole: Buffer) => {
+        if (SHORT.includes(type) && whole.length > LONGEST_SHORT)
+          throw new ProtocolViolation(`a message of type '${type}' is too long`);
         this.#waiting.push({ type, bytes: whole });
         this.#bytes += whole.length;
       },

@@ -8,7 +8,7 @@ import { type ClientParts, ClientSession } from "./client-session.ts";
 import { ClientFailure, responseOf } from "./client-units.ts";
 import { ServerSession } from "./server-session.ts";
 import { PlanSettings } from "./settings.ts";
-import { readStartup, settingsOf } from "./startup.ts";
+import { negotiation, readStartup, type Startup, settingsOf } from "./startup.ts";
 import { type ClientError, errorResponse, message, ProtocolViolation, readyForQuery } from "./wire.ts";
 
 const LISTEN = failpoint("holder.listen");
@@ -88,16 +88,17 @@ export class PostgresDoor implements ClientDoor {
     const take = (bytes: Buffer) => {
       first = Buffer.concat([first, bytes]);
       try {
-        const read = readStartup(first);
+        let read = readStartup(first);
+        for (; read?.startup.asks === "encryption"; read = readStartup(first)) {
+          first = first.subarray(read.length);
+          socket.write("N");
+        }
         if (read === undefined) return;
         first = first.subarray(read.length);
-        if (read.startup.asks === "encryption") socket.write("N");
-        else {
-          socket.off("data", take);
-          socket.setTimeout(0);
-          if (read.startup.asks === "cancel") this.#cancel(socket, read.startup);
-          else this.#begin(socket, first, read.startup.parameters);
-        }
+        socket.off("data", take);
+        socket.setTimeout(0);
+        if (read.startup.asks === "cancel") this.#cancel(socket, read.startup);
+        else this.#begin(socket, first, read.startup);
       } catch (thrown) {
         if (!(thrown instanceof ProtocolViolation)) throw thrown;
         refuse(socket, { state: "08P01", message: thrown.message });
@@ -116,8 +117,9 @@ export class PostgresDoor implements ClientDoor {
       .then(() => socket.destroy());
   }
 
-  #begin(socket: Socket, first: Buffer, parameters: ReadonlyMap<string, string>): void {
+  #begin(socket: Socket, first: Buffer, startup: Extract<Startup, { readonly asks: "session" }>): void {
     const { user, database } = this.#parts;
+    const { parameters } = startup;
     const [asUser, asked] = [parameters.get("user"), parameters.get("database") ?? parameters.get("user")];
     const isDatabase = asked === database && !parameters.has("replication");
     if (asUser !== user || !isDatabase) {
@@ -129,6 +131,8 @@ export class PostgresDoor implements ClientDoor {
       return;
     }
     const settings = settingsOf(parameters);
+    const spoken = negotiation(startup);
+    if (spoken !== undefined) socket.write(spoken);
     this.#serial += 1;
     const [id, key] = [this.#serial, randomInt(2 ** 31)];
     const prefix = `drydock_${id}_`;

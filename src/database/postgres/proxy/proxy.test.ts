@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clientStatements } from "./client-statement.ts";
-import { readStartup, settingsOf } from "./startup.ts";
+import { clientStatements, ownName } from "./client-statement.ts";
+import { negotiation, readStartup, settingsOf } from "./startup.ts";
 import {
   commandComplete,
   errorFields,
@@ -10,6 +10,7 @@ import {
   message,
   readyForQuery,
 } from "./wire.ts";
+import { Executed, Work } from "./work.ts";
 
 describe("messages of PostgreSQL's protocol", () => {
   const all = Buffer.concat([
@@ -70,6 +71,7 @@ describe("the first words of a client", () => {
     const { startup } = readStartup(packet(196608, "user", "u", "database", "d", "")) ?? {};
     assert.deepEqual(startup, {
       asks: "session",
+      version: 196608,
       parameters: new Map([
         ["user", "u"],
         ["database", "d"],
@@ -77,6 +79,18 @@ describe("the first words of a client", () => {
     });
     assert.throws(() => readStartup(packet(131072)), /version 2/);
     assert.throws(() => readStartup(Buffer.from("GET / HTTP/1.1\r\n")), /no PostgreSQL client/);
+  });
+
+  it("are answered with the version that is spoken here, if they ask for another or for unknown options", () => {
+    const answer = (version: number, ...options: readonly string[]) =>
+      negotiation({
+        ...{ asks: "session", version },
+        parameters: new Map(options.map((name) => [name, "on"])),
+      });
+    for (const minor of [0, 2]) assert.equal(answer(196608 + minor, "user"), undefined);
+    const [newer, known] = [answer(196608 + 7), answer(196608, "_pq_.x")];
+    assert.deepEqual(newer, message("v", Buffer.from([0, 3, 0, 2, 0, 0, 0, 0])));
+    assert.deepEqual(known, message("v", Buffer.from([0, 3, 0, 0, 0, 0, 0, 1]), "_pq_.x"));
   });
 
   it("may make settings", () => {
@@ -145,6 +159,35 @@ describe("the statements of a client", () => {
       sqls.map(({ sql }) => sql),
       ['PREPARE "p_a" AS SELECT 1', '/* x */ EXECUTE "p_A b"(1)', 'DEALLOCATE PREPARE "p_a"'],
     );
+  });
+
+  it("may have names as long as a server allows, which stay different", () => {
+    const long = "n".repeat(60);
+    const own = ["a", "b"].map((end) => ownName("p_", `${long}${end}`));
+    assert.notEqual(own[0], own[1]);
+    assert.ok(own.every((name) => name.startsWith("p_") && name.length < 64));
+    assert.deepEqual(
+      clientStatements(`DEALLOCATE ${long}a`, "p_").map(({ sql }) => sql),
+      [`DEALLOCATE "${own[0]}"`],
+    );
+  });
+
+  it("are read in time that grows with their length only", () => {
+    const comments = "/* a comment */ ".repeat(200);
+    const long = `${comments}INSERT INTO t VALUES ('\\x${"ab".repeat(12 << 20)}')`;
+    const [statement] = clientStatements(long, "p_");
+    assert.ok(statement?.does === "run");
+    const work = new Work([]);
+    for (const sent of [statement, statement]) work.add(new Executed(sent));
+    work.executed[0]?.take("C", commandComplete("INSERT 0 1"));
+    // The server skipped the second one, after an error in between.
+    const { statements } = work.done(false);
+    assert.deepEqual([statements.length, statements[0]?.rows], [1, 1]);
+  });
+
+  it("that keep the server from ending the connection mean nothing here", () => {
+    for (const sql of ["SET idle_in_transaction_session_timeout = 5", "RESET idle_session_timeout"])
+      assert.deepEqual(does(sql), ["nothing"], sql);
   });
 
   it("tell which settings they make, and for how long", () => {

@@ -47,6 +47,18 @@ export function refusalOf({ sql, words }: ScriptStatement): ClientError | undefi
   return undefined;
 }
 
+/** Why a statement can't be run outside of a client's own transaction; undefined for any other. */
+export function refusalOutside([first = ""]: readonly string[]): ClientError | undefined {
+  if (!/^(?:SAVEPOINT|RELEASE|ROLLBACK)$/.test(first)) return undefined;
+  const what = first === "ROLLBACK" ? "ROLLBACK TO SAVEPOINT" : first;
+  return { state: "25P01", message: `${what} can only be used in transaction blocks` };
+}
+
+export const ABORTED: ClientError = {
+  state: "25P02",
+  message: "current transaction is aborted, commands ignored until end of transaction block",
+};
+
 function refused(words: readonly string[], reason: string): ClientError {
   return {
     state: reason === NO_TRANSACTION ? "25001" : "0A000",

@@ -2,7 +2,6 @@ import type { Hash } from "node:crypto";
 import type { BorrowedStream, PostgresConnection } from "../postgres-connection.ts";
 import {
   errorFields,
-  FLUSH,
   MessageReader,
   type MessageSink,
   message,
@@ -65,6 +64,8 @@ export class ServerSession implements MessageSink {
   #failure: unknown;
   /** What the server said last about the transaction. */
   state: TransactionState = "T";
+  /** How many statements of our own were run. Each takes the place of the statement without a name. */
+  controls = 0;
   /** Whether the server waits for data of COPY. */
   isCopying = false;
   /** Called when something in the answers to a client's messages fails. */
@@ -77,6 +78,11 @@ export class ServerSession implements MessageSink {
 
   get isIdle(): boolean {
     return this.#awaited.length === 0;
+  }
+
+  /** Whether the server is at work for a client, and not for us. */
+  get isBusy(): boolean {
+    return this.#awaited.some(({ hidden }) => hidden !== true);
   }
 
   /** How often others ran statements on the connection. */
@@ -132,15 +138,14 @@ export class ServerSession implements MessageSink {
     await this.send(Buffer.concat([message("P", "", text, NO_TYPES), message("Q", text)]), awaited);
   }
 
-  /** Waits until everything is answered. `flush` makes the server answer what it keeps. */
-  async answered({ flush = false } = {}): Promise<void> {
-    if (this.isIdle) return;
-    if (flush) await this.send(FLUSH);
-    await this.#idle.promise;
+  /** Waits until everything is answered. */
+  async answered(): Promise<void> {
+    if (!this.isIdle) await this.#idle.promise;
   }
 
   /** Runs statements of our own; the rows of the last one as text. */
   async control(sql: string): Promise<(string | null)[][]> {
+    this.controls += 1;
     const rows: (string | null)[][] = [];
     let refused: Buffer | undefined;
     const on = (type: string, bytes: Buffer) => {
@@ -155,6 +160,7 @@ export class ServerSession implements MessageSink {
   }
 
   message(type: string, bytes: Buffer): void {
+    if (type === READY) this.#skip();
     const [head] = this.#awaited;
     if (head === undefined) return;
     if (type === READY) {
@@ -165,7 +171,11 @@ export class ServerSession implements MessageSink {
     // The proxy says itself when a client is to go on, and in what state.
     const isForClient = head.hidden !== true && head.hides?.includes(type) !== true;
     if (isForClient && type !== READY) this.#out.push(bytes);
-    if (type === "E") this.#failed(head, bytes);
+    if (type === "E") {
+      this.isCopying = false;
+      if (isForClient) this.onError(bytes);
+      if (head.ends !== READY) this.#skip();
+    }
     if (type === "E" || ASYNCHRONOUS.includes(type)) return;
     if (type === "G") {
       this.isCopying = true;
@@ -193,10 +203,7 @@ export class ServerSession implements MessageSink {
   }
 
   /** After an error the server skips what comes before the next Sync. */
-  #failed(head: Awaited, bytes: Buffer): void {
-    this.isCopying = false;
-    if (head.hidden !== true) this.onError(bytes);
-    if (head.ends === READY) return;
+  #skip(): void {
     while (this.#awaited.length > 0 && this.#awaited[0]?.ends !== READY) this.#awaited.shift();
     if (this.isIdle) this.#idle.resolve();
   }
@@ -224,6 +231,7 @@ export class ServerSession implements MessageSink {
 
   readonly #lost = (): void => {
     this.#failure = GONE;
+    this.isCopying = false;
     this.#awaited = [];
     this.#idle.reject(GONE);
     // Nobody may be waiting just now.

@@ -1,15 +1,19 @@
-import { ContentReader, ProtocolViolation } from "./wire.ts";
+import { ContentReader, ProtocolViolation, versionSpoken } from "./wire.ts";
 
 /** The first words of a client: what it asks for before it is a session. */
 export type Startup =
   | { readonly asks: "encryption" }
   | { readonly asks: "cancel"; readonly processId: number; readonly key: number }
-  | { readonly asks: "session"; readonly parameters: ReadonlyMap<string, string> };
+  | { readonly asks: "session"; readonly version: number; readonly parameters: ReadonlyMap<string, string> };
 
 const SSL = 80877103;
 const GSS = 80877104;
 const CANCEL = 80877102;
 const VERSION_3 = 3;
+/** Version 3.2 differs from 3.0 only in keys for cancels that may be longer. */
+const NEWEST = (VERSION_3 << 16) | 2;
+/** Names of options of the protocol itself begin with this. */
+const OPTION = "_pq_.";
 const LONGEST = 10_000;
 
 /** Reads the first packet; undefined if it is not complete. */
@@ -33,7 +37,17 @@ function startupFrom(bytes: Buffer): Startup {
   const reader = new ContentReader(bytes, 8);
   const parameters = new Map<string, string>();
   for (let name = reader.text(); name !== ""; name = reader.text()) parameters.set(name, reader.text());
-  return { asks: "session", parameters };
+  return { asks: "session", version: code, parameters };
+}
+
+/** The answer to a client that asks for more than is known here; undefined for any other. */
+export function negotiation({
+  version,
+  parameters,
+}: Extract<Startup, { readonly asks: "session" }>): Buffer | undefined {
+  const unknown = [...parameters.keys()].filter((name) => name.startsWith(OPTION));
+  if (version <= NEWEST && unknown.length === 0) return undefined;
+  return versionSpoken(Math.min(version, NEWEST), unknown);
 }
 
 /** Parameters of a startup that are no settings of the session. */
@@ -43,7 +57,7 @@ const NO_SETTINGS = ["user", "database", "options", "replication", "application_
 export function settingsOf(parameters: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const settings = new Map<string, string>();
   for (const [name, value] of parameters)
-    if (!NO_SETTINGS.includes(name) && !name.startsWith("_pq_.")) settings.set(name, value);
+    if (!NO_SETTINGS.includes(name) && !name.startsWith(OPTION)) settings.set(name, value);
   const words = parameters.get("options")?.match(/(?:\\.|[^\s\\])+/g) ?? [];
   const options = words.map((word) => word.replace(/\\(.)/g, "$1")).join("\0");
   // `-c NAME=VALUE`, `-cNAME=VALUE` or `--NAME=VALUE`

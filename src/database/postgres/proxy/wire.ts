@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+
 /**
  * The messages of PostgreSQL's protocol, version 3: a type of one byte, a length of four that counts itself,
  * and the content. Pure: no sockets.
@@ -77,6 +79,13 @@ export class MessageReader {
 /** The other side does not speak the protocol, or says more than fits. */
 export class ProtocolViolation extends Error {}
 
+/** A text of a client is in another encoding: taken for UTF-8, it would become another text. */
+export class NotUtf8 extends ProtocolViolation {
+  constructor() {
+    super("the text of a statement is not UTF-8: in a plan, clients need client_encoding UTF8");
+  }
+}
+
 const HEAD = 5;
 
 export function message(type: string, ...parts: readonly (Buffer | string)[]): Buffer {
@@ -103,11 +112,22 @@ export class ContentReader {
   }
 
   text(): string {
+    const bytes = this.#untilZero();
+    if (!isUtf8(bytes)) throw new NotUtf8();
+    return bytes.toString();
+  }
+
+  /** A text of the server's, which may be in the encoding of a client. */
+  anyText(): string {
+    return this.#untilZero().toString();
+  }
+
+  #untilZero(): Buffer {
     const end = this.#bytes.indexOf(0, this.#at);
     if (end < 0) throw new ProtocolViolation("a text does not end");
-    const value = this.#bytes.toString("utf8", this.#at, end);
+    const bytes = this.#bytes.subarray(this.#at, end);
     this.#at = end + 1;
-    return value;
+    return bytes;
   }
 
   byte(): string {
@@ -154,6 +174,14 @@ export function commandComplete(tag: string): Buffer {
   return message("C", tag);
 }
 
+/** Tells a client which version of the protocol is spoken here, and which of its options are not known. */
+export function versionSpoken(version: number, unknown: readonly string[]): Buffer {
+  const numbers = Buffer.alloc(8);
+  numbers.writeUInt32BE(version, 0);
+  numbers.writeUInt32BE(unknown.length, 4);
+  return message("v", numbers, ...unknown);
+}
+
 /** An error as a client gets it. */
 export interface ClientError {
   readonly state: string;
@@ -173,7 +201,7 @@ export function errorResponse(
 export function errorFields(bytes: Buffer): { readonly [letter: string]: string } {
   const reader = new ContentReader(bytes);
   const fields: { [letter: string]: string } = {};
-  for (let letter = reader.byte(); letter !== "\0"; letter = reader.byte()) fields[letter] = reader.text();
+  for (let letter = reader.byte(); letter !== "\0"; letter = reader.byte()) fields[letter] = reader.anyText();
   return fields;
 }
 

@@ -1,11 +1,16 @@
 import { createHash, type Hash } from "node:crypto";
 import type { ClientUnit, DoneStatement } from "../../server/client-unit.ts";
 import { effectOf } from "../../server/statement-effect.ts";
-import { type ClientStatement, type MadeSetting, QUIET } from "./client-statement.ts";
+import { type ClientStatement, type MadeSetting, QUIET, READ_ONLY } from "./client-statement.ts";
 import type { Setting } from "./settings.ts";
 import { ContentReader, errorFields } from "./wire.ts";
 
 export type RunnableStatement = Extract<ClientStatement, { readonly does: "run" }>;
+
+export const FUNCTION_CALL: RunnableStatement = {
+  ...{ does: "run", sql: "-- a function, called by its number", words: ["CALL"] },
+  ...{ reads: false, sets: [] },
+};
 
 /** The parameters of a statement: their types, and the rest of a Bind message after the names. */
 export interface Parameters {
@@ -39,6 +44,8 @@ export class Executed {
   readonly digest: Hash = createHash("sha256");
   copied: Buffer[] = [];
   outcome = "";
+  /** The server has answered it. It skips what comes after an error. */
+  hasRun = false;
   isFailed = false;
   isPartial = false;
 
@@ -49,7 +56,8 @@ export class Executed {
 
   /** Takes a message of the server's answer. */
   take(type: string, bytes: Buffer): void {
-    if (type === "C") this.outcome = new ContentReader(bytes).text();
+    if ("CIsVE".includes(type)) this.hasRun = true;
+    if (type === "C") this.outcome = new ContentReader(bytes).anyText();
     if (type === "s") this.isPartial = true;
     if (type === "E") {
       this.isFailed = true;
@@ -71,11 +79,17 @@ export class Work {
   readonly sets = new Map<string, MadeSetting>();
   /** Whether portals with names, or cursors, may be open. */
   hasCursors = false;
+  /** Whether the client has said that it only reads, which holds until a savepoint ends. */
+  isReadOnly = false;
   whyNotAgain: string | undefined;
   #size = 0;
 
   constructor(settings: readonly Setting[]) {
     this.settings = settings;
+  }
+
+  get isEmpty(): boolean {
+    return !this.executed.some(({ hasRun }) => hasRun);
   }
 
   get onlyReads(): boolean {
@@ -92,6 +106,7 @@ export class Work {
     const { statement, parameters } = executed;
     this.executed.push(executed);
     for (const made of statement.sets) this.sets.set(made.name, made);
+    if (statement.sql === READ_ONLY || this.sets.has("transaction_read_only")) this.isReadOnly = true;
     if (statement.words[0] === "DECLARE") this.hasCursors = true;
     this.#count(statement.sql.length + (parameters?.values.length ?? 0));
     return executed;
@@ -111,10 +126,11 @@ export class Work {
 
   /** The result, once the work stays. `hasWritten`: statements that seem to read have written. */
   done(hasWritten: boolean): ClientUnit {
-    const digests = new Map(this.executed.map((executed) => [executed, digestOf(executed)]));
+    const all = this.executed.filter(({ hasRun }) => hasRun);
+    const digests = new Map(all.map((executed) => [executed, digestOf(executed)]));
     // Beside statements that write, one that seems to read can't be told from one whose function writes.
     const mayWrite = hasWritten || !this.onlyReads;
-    const shown = this.#inEffect().map((executed): DoneStatement => {
+    const shown = inEffect(all).map((executed): DoneStatement => {
       const { statement, rows } = executed;
       const words = statement.words[0] === "EXECUTE" ? executed.outcome.split(" ") : statement.words;
       const effect = effectOf(words, mayWrite && !QUIET.test(statement.words[0] ?? ""));
@@ -125,36 +141,36 @@ export class Work {
         ? {
             work: {
               settings: this.settings,
-              statements: this.executed.map((each) => repeatable(each, digests)),
+              statements: all.map((each) => repeatable(each, digests)),
             },
           }
         : { whyNot: this.whyNotAgain };
     return { statements: shown, size: this.whyNotAgain === undefined ? this.#size : 0, again };
   }
+}
 
-  /**
-   * Without what the client has rolled back to a savepoint of its own, and what failed. If the name of a
-   * savepoint is not plain to see, nothing more is left out: rather too much is shown than too little.
-   */
-  #inEffect(): readonly Executed[] {
-    const kept: Executed[] = [];
-    const marks = new Map<string, number>();
-    let isPlain = true;
-    for (const executed of this.executed.filter(({ isFailed }) => !isFailed)) {
-      const { sql, words } = executed.statement;
-      const [first = ""] = words;
-      if (!/^(?:SAVEPOINT|RELEASE|ROLLBACK)$/.test(first)) {
-        kept.push(executed);
-        continue;
-      }
-      const name = savepointIn(sql);
-      isPlain &&= name !== undefined;
-      if (!isPlain || name === undefined) continue;
-      if (first === "SAVEPOINT") marks.set(name, kept.length);
-      if (first === "ROLLBACK") kept.length = Math.min(kept.length, marks.get(name) ?? kept.length);
+/**
+ * Without what the client has rolled back to a savepoint of its own, and what failed. If the name of a
+ * savepoint is not plain to see, nothing more is left out: rather too much is shown than too little.
+ */
+function inEffect(all: readonly Executed[]): readonly Executed[] {
+  const kept: Executed[] = [];
+  const marks = new Map<string, number>();
+  let isPlain = true;
+  for (const executed of all.filter(({ isFailed }) => !isFailed)) {
+    const { sql, words } = executed.statement;
+    const [first = ""] = words;
+    if (!/^(?:SAVEPOINT|RELEASE|ROLLBACK)$/.test(first)) {
+      kept.push(executed);
+      continue;
     }
-    return kept;
+    const name = savepointIn(sql);
+    isPlain &&= name !== undefined;
+    if (!isPlain || name === undefined) continue;
+    if (first === "SAVEPOINT") marks.set(name, kept.length);
+    if (first === "ROLLBACK") kept.length = Math.min(kept.length, marks.get(name) ?? kept.length);
   }
+  return kept;
 }
 
 const SAVEPOINT =

@@ -58,7 +58,8 @@ for (const { scheme, fake, ask, allowed } of KINDS)
     it("[W4] is cut off when it sends more than it was asked for", async () => {
       await using server = await fake("flood").listen();
       await assert.rejects(ask(loginTo(scheme, server.port), "ours"), { code: "TOO_LARGE" });
-      assert.ok(server.sent < 16 << 20, `it sent ${server.sent} bytes`);
+      // The kernel takes some 32 MiB for one that does not read.
+      assert.ok(server.sent < 48 << 20, `it sent ${server.sent} bytes`);
     });
 
     it("[W4] is cut off when a statement of the user's gives more than we take", async () => {

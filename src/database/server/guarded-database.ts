@@ -4,7 +4,8 @@ import type { ServerLogin, ServerStatement } from "./server-database.ts";
 import { whichOf } from "./server-errors.ts";
 import { type Dialect, type ScriptStatement, statementsOf } from "./server-statements.ts";
 
-const GUARD = "drydock_guard";
+/** The savepoint that encloses what may still fail. Clients of a plan have no savepoint of this name. */
+export const GUARD = "drydock_guard";
 
 /** The part of a driver's connection that this class needs. */
 interface GuardableConnection {

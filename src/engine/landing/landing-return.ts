@@ -32,15 +32,15 @@ export interface ReturningLanding {
  *   3. these names go; that moves the change time of the file that stays
  *   4. what the change times of the original stand for now (own-touches.ts)
  */
-export function* goBack(way: ReturningLanding): Steps<readonly Attention[]> {
-  const { original, landing, manifest } = way;
+export function* goBack(returning: ReturningLanding): Steps<readonly Attention[]> {
+  const { original, landing, manifest } = returning;
   const drops = manifest.anchors.length > 0;
   if (landing.facts(RETURNED) === undefined) {
     yield* runLanding({ original, landing, manifest, direction: "backward" });
     if (drops) writeWhole(POINTS.returned, landing, RETURNED, Buffer.alloc(0));
   }
-  if (drops) dropNames(way);
-  way.touches.noteRestored(original, beforeOf(manifest));
+  if (drops) dropNames(returning);
+  returning.touches.noteRestored(original, beforeOf(manifest));
   return readLanded(landing)?.attention ?? [];
 }
 

@@ -1,4 +1,5 @@
 import type { ClientUnit } from "../../server/client-unit.ts";
+import { GUARD } from "../../server/guarded-database.ts";
 import type { Turns } from "../../server/turns.ts";
 import { checkConstraints } from "./constraint-check.ts";
 import { type AnswerTaker, ControlError, type ServerSession } from "./server-session.ts";
@@ -6,7 +7,6 @@ import { type PlanSettings, type Setting, settingStatement } from "./settings.ts
 import type { ClientError } from "./wire.ts";
 import { Work } from "./work.ts";
 
-const GUARD = "drydock_guard";
 const BACK = `ROLLBACK TO SAVEPOINT ${GUARD}`;
 const MOVE = `RELEASE SAVEPOINT ${GUARD}; SAVEPOINT ${GUARD}`;
 /** The server refuses this, and the transaction has failed then. */

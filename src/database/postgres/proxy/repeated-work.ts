@@ -1,11 +1,10 @@
+import { GUARD } from "../../server/guarded-database.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 import { checkConstraints } from "./constraint-check.ts";
 import { ServerSession } from "./server-session.ts";
 import { settingStatement } from "./settings.ts";
 import { message, SYNC } from "./wire.ts";
 import { digestOf, Executed, type Repeatable, type RepeatableWork, type RunnableStatement } from "./work.ts";
-
-const GUARD = "drydock_guard";
 
 /** Does the work of a client again; returns why a result differs. */
 export async function repeatWork(

@@ -75,4 +75,15 @@ describe("the batches of the commit machine", () => {
   it("says nothing to do where only a person can go on", () => {
     assert.equal(nextEffect(record("in-doubt", [{ kind: "irreversible", status: "started" }])), undefined);
   });
+
+  it("takes everything back where a commit was to start that never began, and leaves no doubt", () => {
+    const now = record("preparing", [staged, { kind: "irreversible", status: "started" }]);
+    assert.equal(advance(now, { was: "recovered" }).phase, "in-doubt");
+    const after = advance(advance(now, { was: "not-begun", index: 1 }), { was: "recovered" });
+    assert.equal(after.phase, "aborting");
+    assert.deepEqual(
+      after.participants.map(({ status }) => status),
+      ["prepared", "waiting"],
+    );
+  });
 });

@@ -52,6 +52,8 @@ export type Effect =
 export type CommitEvent =
   | { readonly was: "prepared"; readonly index: number; readonly prepared: PreparedCommit | null }
   | { readonly was: "started"; readonly index: number }
+  /** A commit that was to start has not begun, and never will: whoever was to run it says so. */
+  | { readonly was: "not-begun"; readonly index: number }
   | {
       readonly was: "committed";
       readonly index: number;
@@ -121,6 +123,9 @@ export function advance(record: TransactionRecord, event: CommitEvent): Transact
     case "started":
       expectPhase(record, event, "preparing");
       return withParticipant(record, event.index, { status: "started" });
+    case "not-begun":
+      expectPhase(record, event, "preparing");
+      return withParticipant(record, event.index, { status: "waiting" });
     case "committed":
       expectPhase(record, event, "preparing", "landing");
       return withParticipant(record, event.index, {

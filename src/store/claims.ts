@@ -33,16 +33,16 @@ export function claimsExclude(one: string, other: string): boolean {
 
 function keysOverlap(one: string, other: string): boolean {
   if (one === other) return true;
-  if (!one.startsWith(PATH_PREFIX) || !other.startsWith(PATH_PREFIX)) return false;
-  const [shorter, longer] = [componentsOf(one), componentsOf(other)].sort((a, b) => a.length - b.length);
-  return shorter?.every((name, index) => name === longer?.[index]) ?? false;
+  const paths = [pathOf(one), pathOf(other)].filter((path) => path !== undefined);
+  const [shorter, longer] = paths.sort((a, b) => a.length - b.length);
+  return longer !== undefined && shorter?.every((name, index) => name === longer[index]) === true;
 }
 
-function isShared(key: string): boolean {
+export function isShared(key: string): boolean {
   return key.startsWith(SHARED_PREFIX);
 }
 
-function unshared(key: string): string {
+export function unshared(key: string): string {
   return isShared(key) ? key.slice(SHARED_PREFIX.length) : key;
 }
 
@@ -113,8 +113,9 @@ function rowName({ key, owner }: HeldClaim): string {
   return isShared(key) ? `${SHARED_PREFIX}${owner.id}:${unshared(key)}` : key;
 }
 
-/** The names of a path. The root has none, so it contains every path. */
-function componentsOf(key: string): readonly string[] {
+/** The names of the path that a key is for; the root has none. Undefined for other keys. */
+export function pathOf(key: string): readonly string[] | undefined {
+  if (!key.startsWith(PATH_PREFIX)) return undefined;
   return key
     .slice(PATH_PREFIX.length)
     .split("/")

@@ -68,7 +68,7 @@ const checkpointStates: { readonly [state in CheckpointState]: true } = {
   dropping: true,
 };
 
-const owner = object<Owner>({
+export const ownerShape = object<Owner>({
   id: text,
   host: text,
   bootId: text,
@@ -171,7 +171,7 @@ export const transactionShape = object<TransactionRecord>({
   givenUp: optional(truth),
   undoes: optional(text),
   staysIn: optional(oneOf("open", "applied")),
-  owner,
+  owner: ownerShape,
   startedAt: text,
   phase: oneOf(...Object.keys(phases)),
   participants: list(participant),
@@ -201,7 +201,7 @@ export const intentShape = object<IntentRecord>({
   kind: text,
   location: text,
   recordedAt: text,
-  owner,
+  owner: ownerShape,
 });
 
 export const historyShape = object<HistoryEntry>({
@@ -213,4 +213,7 @@ export const historyShape = object<HistoryEntry>({
   details: anyObject,
 });
 
-export const claimShape = object<{ readonly key: string; readonly owner: Owner }>({ key: text, owner });
+export const claimShape = object<{ readonly key: string; readonly owner: Owner }>({
+  key: text,
+  owner: ownerShape,
+});

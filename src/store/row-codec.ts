@@ -8,11 +8,11 @@ export interface BoundStatement {
 
 /**
  * A string as a column holds it. Most are stored unchanged, so that people can read them. SQLite would change
- * a lone surrogate, so a string with one is stored as its JSON. So is a string that begins with a quote,
- * because no two strings may share a stored form.
+ * a lone surrogate, and PostgreSQL takes no NUL, so a string with one is stored as its JSON. So is a string
+ * that begins with a quote, because no two strings may share a stored form.
  */
 export function columnText(text: string): string {
-  return text.isWellFormed() && !text.startsWith('"') ? text : JSON.stringify(text);
+  return text.isWellFormed() && !text.startsWith('"') && !text.includes("\0") ? text : JSON.stringify(text);
 }
 
 type Put = Extract<StoreChange, { readonly put: string }>;
@@ -23,6 +23,11 @@ type RecordOf<K extends Kind> = Extract<Put, { readonly put: K }>["record"];
 interface Table<Record> {
   readonly table: string;
   readonly columns: (record: Record) => { readonly [column: string]: string };
+  /**
+   * Facts that queries need too. SQLite looks for them in the record. PostgreSQL can't look into JSON with
+   * half a pair or NUL, so it has columns for them, which are empty where the fact is missing.
+   */
+  readonly facts?: (record: Record) => { readonly [column: string]: string | undefined };
   /** A record replaces the older one with the same key; without a key each record is added. */
   readonly key: readonly string[];
 }
@@ -41,11 +46,17 @@ const TABLES: { readonly [K in Kind]: Table<RecordOf<K>> } = {
       state,
       created_at: createdAt,
     }),
+    facts: ({ ref }) => ({ workspace: workspaceOf(ref.metadata["workspace"]) }),
     key: ["id"],
   },
   transaction: {
     table: "transactions",
     columns: ({ id, planId, phase, startedAt }) => ({ id, plan_id: planId, phase, started_at: startedAt }),
+    facts: ({ direction, undoRecord, finishedAt }) => ({
+      direction,
+      undo_record: undoRecord,
+      finished_at: finishedAt,
+    }),
     key: ["id"],
   },
   // A repeated creation replaces the intent for the same place, so that the intent names the new owner.
@@ -54,7 +65,12 @@ const TABLES: { readonly [K in Kind]: Table<RecordOf<K>> } = {
     columns: ({ sandboxId, kind, location }) => ({ sandbox_id: sandboxId, kind, location }),
     key: ["sandbox_id", "kind", "location"],
   },
-  history: { table: "history", columns: ({ planId }) => ({ plan_id: planId }), key: [] },
+  history: {
+    table: "history",
+    columns: ({ planId }) => ({ plan_id: planId }),
+    facts: ({ at, event }) => ({ at: columnText(at), event: columnText(event) }),
+    key: [],
+  },
   checkpoint: {
     table: "checkpoints",
     columns: ({ id, planId, state }) => ({ id, plan_id: planId, state }),
@@ -62,9 +78,9 @@ const TABLES: { readonly [K in Kind]: Table<RecordOf<K>> } = {
   },
 };
 
-/** The statements that make this change. */
-export function statementsFor(change: StoreChange): readonly BoundStatement[] {
-  if ("put" in change) return [put(TABLES[change.put] as Table<Put["record"]>, change.record)];
+/** The statements that make this change. `withFacts` says that the database has columns for facts. */
+export function statementsFor(change: StoreChange, withFacts = false): readonly BoundStatement[] {
+  if ("put" in change) return [put(TABLES[change.put] as Table<Put["record"]>, change.record, withFacts)];
   switch (change.drop) {
     case "intents":
       return [deletion("intents", "sandbox_id", change.sandboxId)];
@@ -86,18 +102,32 @@ function deletion(table: string, column: string, value: string): BoundStatement 
   return { sql: `DELETE FROM ${table} WHERE ${column} = ?`, values: [columnText(value)] };
 }
 
-function put<Record extends object>({ table, columns, key }: Table<Record>, record: Record): BoundStatement {
-  const values = { ...columns(record), record: JSON.stringify(record) };
-  const names = Object.keys(values);
-  const insert = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
+function put<Record extends object>(
+  { table, columns, facts, key }: Table<Record>,
+  record: Record,
+  withFacts: boolean,
+): BoundStatement {
+  const inColumns = Object.entries(columns(record));
+  const inFacts = withFacts ? Object.entries(facts?.(record) ?? {}) : [];
+  const entries: (readonly [string, string | undefined])[] = [
+    ...inColumns.map(([name, value]) => [name, columnText(value)] as const),
+    ...inFacts,
+    ["record", JSON.stringify(record)],
+  ];
+  const names = entries.map(([name]) => name);
+  const marks = entries.map(([, value]) => (value === undefined ? "NULL" : "?"));
+  const insert = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks.join(", ")})`;
   const others = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
   return {
     sql:
       key.length === 0
         ? insert
         : `${insert} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${others.join(", ")}`,
-    values: names.map((name) =>
-      name === "record" ? values.record : columnText(String(Reflect.get(values, name))),
-    ),
+    values: entries.flatMap(([, value]) => (value === undefined ? [] : [value])),
   };
+}
+
+/** JSON, as SQLite has it in the record: it tells all folders apart, whatever bytes are in their names. */
+function workspaceOf(folder: unknown): string | undefined {
+  return typeof folder === "string" ? JSON.stringify(folder) : undefined;
 }

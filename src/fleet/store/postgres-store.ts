@@ -1,0 +1,214 @@
+import { randomUUID } from "node:crypto";
+import { escapeLiteral } from "pg";
+import { BusyError, DrydockError, messageOf, StateError } from "../../core/errors/errors.ts";
+import type { Owner } from "../../core/owner.ts";
+import type { Shape } from "../../core/values/shape.ts";
+import type { ServerLogin } from "../../database/server/server-database.ts";
+import { driverError } from "../../database/server/server-errors.ts";
+import { historyShape, ownerShape } from "../../store/record-shapes.ts";
+import { statementsFor } from "../../store/row-codec.ts";
+import { type RecordFacts, type SqlConnection, SqlStore } from "../../store/sql-store.ts";
+import type {
+  ClaimResult,
+  Durability,
+  HistoryEntry,
+  NumberedEntry,
+  Store,
+  StoreChange,
+} from "../../store/store.ts";
+import { lockAlone, lockTogether } from "./advisory-locks.ts";
+import { claimStatement, dropStatement, othersStatement, releaseStatement } from "./postgres-claims.ts";
+import { prepareSchema } from "./postgres-schema.ts";
+import { PostgresSession, type Rows } from "./postgres-session.ts";
+
+/** Opens the state of a fleet in this database, and makes its tables if they are missing. */
+export async function openPostgresStore(login: ServerLogin): Promise<Store> {
+  const session = new PostgresSession(login, (client) => prepareSchema(client, login));
+  const records = new PostgresRecords(session, login);
+  try {
+    await records.forgetOldWrites();
+  } catch (error) {
+    session.close();
+    throw error;
+  }
+  return new SqlStore(records);
+}
+
+const FACTS: RecordFacts = {
+  direction: "direction",
+  undoRecord: "undo_record",
+  finishedAt: "finished_at",
+  workspace: "workspace",
+  at: "at",
+  event: "event",
+  anyCase: (expression) => `upper(${expression})`,
+};
+
+/** A write is repeated within the patience of a session, which is far shorter. */
+const WRITES_ARE_KNOWN_FOR = "1 day";
+
+/**
+ * The records in a database of PostgreSQL.
+ *
+ * Everything is run as one message, which the server makes one transaction, and can be repeated: reads and
+ * claims by their nature, writes by their row in `writes`.
+ *
+ * An `ordered` write does not wait for the disk. The server's log keeps the order of commits, so it can only
+ * be lost with everything after it, and a later durable commit brings it to the disk too.
+ */
+class PostgresRecords implements SqlConnection {
+  readonly facts = FACTS;
+  readonly #session: PostgresSession;
+  readonly #login: ServerLogin;
+
+  constructor(session: PostgresSession, login: ServerLogin) {
+    this.#session = session;
+    this.#login = login;
+  }
+
+  async records<T>(shape: Shape, sql: string, ...values: readonly string[]): Promise<readonly T[]> {
+    return (await this.#last(bound(sql, values))).map(([record]) => this.#parsed<T>(shape, record));
+  }
+
+  /**
+   * Numbers are given before their transactions end. The lock waits for those under way, and what begins
+   * afterwards gets larger numbers.
+   */
+  async entries(sql: string, ...values: readonly string[]): Promise<readonly NumberedEntry[]> {
+    const rows = await this.#last(lockAlone("history"), bound(sql, values));
+    return rows.map(([seq, record]) => ({
+      seq: Number(seq),
+      entry: this.#parsed<HistoryEntry>(historyShape, record),
+    }));
+  }
+
+  async lastNumber(): Promise<number> {
+    const sequence = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM history_seq_seq";
+    const [[last] = []] = await this.#last(lockAlone("history"), sequence);
+    return Number(last);
+  }
+
+  async texts(sql: string, ...values: readonly string[]): Promise<readonly string[]> {
+    return (await this.#last(bound(sql, values))).map(([text]) => String(text));
+  }
+
+  async answers(sql: string): Promise<boolean> {
+    const [[answer] = []] = await this.#last(sql);
+    return answer === "t";
+  }
+
+  async write(changes: readonly StoreChange[], durability: Durability): Promise<void> {
+    const id = escapeLiteral(randomUUID());
+    const tells = changes.some((change) => "put" in change && change.put === "history");
+    const statements = changes
+      .flatMap((change) => statementsFor(change, true))
+      .map(({ sql, values }) => bound(sql, values));
+    try {
+      await this.#last(
+        `SELECT set_config('synchronous_commit', '${durability === "durable" ? "on" : "off"}', true)`,
+        `INSERT INTO writes (id) VALUES (${id})`,
+        ...(tells ? [lockTogether("history")] : []),
+        ...statements,
+      );
+    } catch (error) {
+      // The connection was lost after the server had committed.
+      if (!isSecondTime(error)) throw error;
+    }
+  }
+
+  /** Owners that are dead stay dead, so it does no harm to ask before the lock is taken. */
+  async claim(
+    keys: readonly string[],
+    owner: Owner,
+    isAlive: (owner: Owner) => boolean,
+  ): Promise<ClaimResult> {
+    const others = await this.#last(othersStatement(owner));
+    const dead = others.map(([record]) => this.#ownerOf(record)).filter((other) => !isAlive(other));
+    const drops = dead.length === 0 ? [] : [dropStatement(dead)];
+    if (keys.length === 0 && dead.length === 0) return { granted: true };
+    const asks = keys.length === 0 ? [] : [claimStatement(keys, owner)];
+    const rows = await this.#last(lockAlone("claims"), ...drops, ...asks);
+    const [[position, holder] = []] = asks.length === 0 ? [] : rows;
+    if (position === undefined) return { granted: true };
+    return { granted: false, key: keys[Number(position)] ?? "", holder: this.#ownerOf(holder) };
+  }
+
+  async release(keys: readonly string[], owner: Owner): Promise<void> {
+    if (keys.length > 0) await this.#last(releaseStatement(keys, owner));
+  }
+
+  async forgetOldWrites(): Promise<void> {
+    await this.#last(`DELETE FROM writes WHERE written_at < now() - interval '${WRITES_ARE_KNOWN_FOR}'`);
+  }
+
+  close(): void {
+    this.#session.close();
+  }
+
+  /** Runs statements as one transaction, and returns the rows of the last. */
+  async #last(...statements: readonly string[]): Promise<Rows> {
+    try {
+      return (await this.#session.run(statements.join(";\n"))).at(-1) ?? [];
+    } catch (thrown) {
+      if (thrown instanceof DrydockError || isSecondTime(thrown)) throw thrown;
+      throw this.#error(thrown);
+    }
+  }
+
+  #error(thrown: unknown): unknown {
+    const error = driverError(thrown, this.#login.secret);
+    if (error === undefined) return thrown;
+    if (error.code === LOCK_TIMEOUT)
+      return new BusyError(`Others kept the fleet's database ${this.#login.location} locked for too long.`, {
+        holder: "another host or process of the fleet",
+        cause: thrown,
+      });
+    return new StateError(`The fleet's database ${this.#login.location} refuses: ${error.message}.`, {
+      hint: "Check the privileges of its user, and that it has room.",
+      cause: thrown,
+    });
+  }
+
+  #ownerOf(text: unknown): Owner {
+    return this.#parsed<Owner>(ownerShape, text);
+  }
+
+  #parsed<T>(shape: Shape, text: unknown): T {
+    let record: T;
+    try {
+      record = JSON.parse(String(text)) as T;
+    } catch (error) {
+      throw this.#damaged(messageOf(error));
+    }
+    const problem = shape(record, "");
+    if (problem !== undefined) throw this.#damaged(problem);
+    return record;
+  }
+
+  #damaged(why: string): StateError {
+    return new StateError(
+      `The fleet's database ${this.#login.location} is damaged: a record in it is not as Drydock writes it: ${why}.`,
+      { hint: "Restore it from a backup." },
+    );
+  }
+}
+
+const LOCK_TIMEOUT = "55P03";
+const UNIQUE_VIOLATION = "23505";
+
+/** Whether the write was run before. */
+function isSecondTime(thrown: unknown): boolean {
+  return (
+    thrown instanceof Error &&
+    "code" in thrown &&
+    thrown.code === UNIQUE_VIOLATION &&
+    "constraint" in thrown &&
+    thrown.constraint === "writes_pkey"
+  );
+}
+
+/** The statement with its values in the place of the question marks. */
+function bound(sql: string, values: readonly string[]): string {
+  let next = 0;
+  return sql.replaceAll("?", () => escapeLiteral(values[next++] ?? ""));
+}

@@ -3,6 +3,7 @@ import type { Connection, ConnectionOptions, FieldPacket } from "mysql2/promise"
 import { hideSecret } from "../../core/resource/secret-url.ts";
 import type { DatabaseValue, StatementResult } from "../../core/values/query.ts";
 import { plainInteger } from "../common/row-json.ts";
+import { type BorrowedStream, borrowStream } from "../server/borrowed-stream.ts";
 import { type AnsweringServer, answerTo, endWithin, holdStream, listenTo } from "../server/server-answer.ts";
 import type { ServerLogin } from "../server/server-database.ts";
 import { parseServerUrl } from "../server/server-url.ts";
@@ -51,8 +52,12 @@ export class MysqlConnection {
         ...passwordRules(plugins, parameters, isPrivate),
         connectTimeout: patienceMs,
         rowsAsArray: true,
-        // A server must not read files of this machine.
-        flags: ["-LOCAL_FILES"],
+        // A server must not read files of this machine. Clients of a plan share this connection: the rest
+        // makes its answers such that every client understands them.
+        flags: [
+          ...["-LOCAL_FILES", "-SESSION_TRACK", "-CLIENT_QUERY_ATTRIBUTES", "-IGNORE_SPACE"],
+          "PS_MULTI_RESULTS",
+        ],
         charset: "utf8mb4",
         enableKeepAlive: true,
         typeCast: (field) => field.buffer(),
@@ -103,6 +108,24 @@ export class MysqlConnection {
     streamOf(this.#connection).destroy(new Error("Connection lost: it was cut"));
   }
 
+  /** The version, in the server's own words. */
+  get serverVersion(): string {
+    return rawConnection(this.#connection)._handshakePacket.serverVersion;
+  }
+
+  /** Whether the server says more about each column than MySQL's protocol does. */
+  get hasExtendedMetadata(): boolean {
+    return rawConnection(this.#connection)._mariadbExtendedMetadata;
+  }
+
+  /**
+   * Lends the connection, which must be idle, as a stream of bytes. The borrower leaves it idle, and gives it
+   * back with the bytes that are not for it.
+   */
+  borrow(take: (bytes: Buffer) => void): BorrowedStream {
+    return borrowStream(streamOf(this.#connection), take);
+  }
+
   /** Sets the function that ends statements of the user's from outside. */
   set stop(stop: () => Promise<void>) {
     this.#stop = stop;
@@ -116,8 +139,18 @@ export class MysqlConnection {
   }
 }
 
+interface RawConnection {
+  readonly stream: Socket;
+  readonly _handshakePacket: { readonly serverVersion: string };
+  readonly _mariadbExtendedMetadata: boolean;
+}
+
+function rawConnection(connection: Connection): RawConnection {
+  return (connection as unknown as { readonly connection: RawConnection }).connection;
+}
+
 function streamOf(connection: Connection): Socket {
-  return (connection as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
+  return rawConnection(connection).stream;
 }
 
 const CLOSING_MS = 1000;

@@ -1,4 +1,5 @@
 import { StatementError, UsageError } from "../../core/errors/errors.ts";
+import type { ClientDoor, ClientDoorParts, ClientUnit } from "../server/client-unit.ts";
 import { GuardedDatabase } from "../server/guarded-database.ts";
 import { assertRunnable } from "../server/refused-statements.ts";
 import type {
@@ -11,11 +12,15 @@ import type {
 } from "../server/server-database.ts";
 import { endedByItself } from "../server/server-errors.ts";
 import type { ScriptStatement } from "../server/server-statements.ts";
+import { parseServerUrl } from "../server/server-url.ts";
 import { effectOf, isReading } from "../server/statement-effect.ts";
 import { MysqlConnection } from "./mysql-connection.ts";
+import { repeatedError } from "./mysql-errors.ts";
 import { anyTable, type MysqlFacts, mysqlFacts } from "./mysql-facts.ts";
 import { makeMarkerTable, markStatement } from "./mysql-marker.ts";
 import { xaName } from "./mysql-xa.ts";
+import type { MysqlDoor } from "./proxy/mysql-door.ts";
+import type { RepeatableWork } from "./proxy/work.ts";
 
 /**
  * A transaction held on a MySQL or MariaDB server. It is an XA transaction, in which the server itself
@@ -33,6 +38,7 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
   readonly #facts: MysqlFacts;
   #name: TransactionName | undefined;
   #isInTransaction = false;
+  #door: MysqlDoor | undefined;
 
   private constructor(connection: MysqlConnection, login: ServerLogin, facts: MysqlFacts) {
     super(connection, login, {
@@ -68,6 +74,7 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
   }
 
   async begin(name: TransactionName): Promise<void> {
+    await this.#door?.beginAnew();
     const table = await anyTable(this.connection);
     await this.connection.run(`XA START ${xaName(name)}`);
     this.#name = name;
@@ -84,27 +91,85 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
     this.cancellation.assertGoing();
     const result = await this.connection.run(sql, which);
     if (result.isInTransaction === false) throw endedByItself(this.login.location);
-    const calls = words.some((word) => this.#facts.functions.has(word));
-    return { ...result, sql, effect: effectOf(words, calls || !isReading(words)) };
+    return { ...result, sql, effect: effectOf(words, this.#calls(words) || !isReading(words)) };
+  }
+
+  #calls(words: readonly string[]): boolean {
+    return words.some((word) => this.#facts.functions.has(word));
+  }
+
+  #whyNotWritten({ sql, words }: ScriptStatement): string | undefined {
+    const names = new Set(words.concat(sql.toUpperCase().split(/[^\w$]+/)));
+    const table = this.#facts.withoutTransactions.find((name) => names.has(name.toUpperCase()));
+    return table === undefined
+      ? undefined
+      : `The table ${table} can't be changed in a plan: its engine has no transactions.`;
   }
 
   /** A table whose engine has no transactions keeps every write at once. */
   protected override assertRunnable(statement: ScriptStatement, readOnly: boolean): void {
     assertRunnable(statement, "mysql");
     if (isReading(statement.words)) return;
-    const names = new Set(statement.words.concat(statement.sql.toUpperCase().split(/[^\w$]+/)));
-    const table = this.#facts.withoutTransactions.find((name) => names.has(name.toUpperCase()));
-    if (table !== undefined)
-      throw new StatementError(
-        `The table ${table} can't be changed in a plan: its engine has no transactions.`,
-        {
-          hint: `Convert it with 'ALTER TABLE ${table} ENGINE=InnoDB', or change it outside of the plan; nothing was run.`,
-        },
-      );
+    const why = this.#whyNotWritten(statement);
+    if (why !== undefined)
+      throw new StatementError(why, {
+        hint: "Convert it with 'ALTER TABLE … ENGINE=InnoDB', or change it outside of the plan; nothing was run.",
+      });
     if (readOnly)
       throw new UsageError("The plan is read-only, and this statement may change something.", {
         code: "READ_ONLY",
       });
+  }
+
+  override async run(script: string, options?: { readonly readOnly?: boolean }) {
+    await this.#door?.settle();
+    return await super.run(script, options);
+  }
+
+  override async savepoint(number: number): Promise<void> {
+    await this.#door?.settle();
+    await super.savepoint(number);
+  }
+
+  override async rollbackTo(number: number): Promise<void> {
+    await this.#door?.settle();
+    await super.rollbackTo(number);
+  }
+
+  async openDoor(parts: ClientDoorParts): Promise<ClientDoor> {
+    const { MysqlDoor } = await import("./proxy/mysql-door.ts");
+    const { connection, login } = this;
+    const { database } = parseServerUrl(login.location);
+    const door = await MysqlDoor.open({
+      ...parts,
+      ...{ connection, database, patienceMs: login.patienceMs },
+      isMaria: this.#facts.isMaria,
+      stop: () => cancelSession(login, connection.id),
+      whyNotWritten: (statement) => this.#whyNotWritten(statement),
+      calls: (words) => this.#calls(words),
+      revive: async () => {
+        this.#isInTransaction = false;
+        await parts.revive();
+      },
+    });
+    this.#door = door;
+    return door;
+  }
+
+  async repeat({ again }: ClientUnit): Promise<string | undefined> {
+    if ("whyNot" in again) return again.whyNot;
+    const { NotRepeated, repeatWork } = await import("./proxy/repeated-work.ts");
+    await this.#door?.settle();
+    try {
+      const differs = await repeatWork(this.connection, again.work as RepeatableWork);
+      if (differs === undefined) await this.moveGuard();
+      else await this.backToGuard();
+      return differs;
+    } catch (thrown) {
+      if (!(thrown instanceof NotRepeated)) throw thrown;
+      await this.backToGuard();
+      throw repeatedError(thrown, this.login.location);
+    }
   }
 
   async rollback(): Promise<void> {
@@ -118,6 +183,7 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
 
   async commit(): Promise<void> {
     const name = this.#current();
+    await this.#door?.settle();
     await this.connection.run(`XA END ${xaName(name)}`);
     await this.connection.run(`XA COMMIT ${xaName(name)} ONE PHASE`);
     this.#over();
@@ -127,8 +193,17 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
     return await makeMarkerTable(this.login, name);
   }
 
+  /** A failure in another statement may have ended the transaction: then it has no guard any more. */
+  async check(): Promise<void> {
+    // What clients did after the guard stays.
+    await this.#door?.settle();
+    await this.backToGuard();
+    if (!this.#isInTransaction) throw endedByItself(this.login.location);
+  }
+
   async prepare(marker: string | undefined): Promise<Evidence> {
     const name = this.#current();
+    await this.#door?.settle();
     if (marker !== undefined) await this.connection.run(markStatement(marker, name));
     await this.connection.run(`XA END ${xaName(name)}`);
     this.#isInTransaction = false;

@@ -71,5 +71,21 @@ export function mysqlError(
   return badStatement(which, message);
 }
 
+/** The names of errors that are known by their number alone. */
+const NAMES = new Map([
+  [1020, "ER_CHECKREAD"],
+  [1205, "ER_LOCK_WAIT_TIMEOUT"],
+  [1213, "ER_LOCK_DEADLOCK"],
+]);
+
+/** The error for work of a client that could not be done again. */
+export function repeatedError(
+  { code, message }: { code: number; message: string },
+  location: string,
+): unknown {
+  const error = Object.assign(new Error(message), { code: NAMES.get(code) ?? `error ${code}` });
+  return mysqlError(error, location, undefined, " of a client");
+}
+
 const TRY_AGAIN =
   "What the plan did before was done again on the rows as they are now, with the same results. Look at them, then try again.";

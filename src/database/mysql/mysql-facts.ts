@@ -4,6 +4,7 @@ import type { MysqlConnection } from "./mysql-connection.ts";
 /** Facts about a MySQL or MariaDB server and database that a held transaction depends on. */
 export interface MysqlFacts {
   readonly product: string;
+  readonly isMaria: boolean;
   /** To the second, so that a session from before a restart is not mistaken for one of today. */
   readonly serverStartedAt: string;
   /** Whether a change of a row that another session has changed since can fail by itself. */
@@ -29,6 +30,7 @@ export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFact
     "SELECT UPPER(ROUTINE_NAME) FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION'",
   );
   return {
+    isMaria,
     product: isMaria ? `MariaDB ${version.split("-", 1)[0]}` : `MySQL ${version.split("-", 1)[0]}`,
     serverStartedAt: String(await serverStart(connection)),
     hasSnapshots: snapshots !== undefined,

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Client as PostgresClient } from "pg";
 import { hideSecret } from "../../core/resource/secret-url.ts";
 import type { StatementResult } from "../../core/values/query.ts";
+import { type BorrowedStream, borrowStream } from "../server/borrowed-stream.ts";
 import { type AnsweringServer, answerTo, endWithin, holdStream, listenTo } from "../server/server-answer.ts";
 import type { ServerLogin } from "../server/server-database.ts";
 import { passwordInTheClear } from "../server/server-errors.ts";
@@ -40,24 +41,13 @@ export class PostgresConnection {
   }
 
   static async open(login: ServerLogin): Promise<PostgresConnection> {
-    const { Client } = (await import("pg")).default;
-    const { location, secret, patienceMs } = login;
-    parseServerUrl(location);
-    const client = new Client({
-      connectionString:
-        secret === undefined ? location : location.replace("@", `:${encodeURIComponent(secret)}@`),
-      application_name: "drydock",
-      connectionTimeoutMillis: patienceMs,
-      keepAlive: true,
-    });
+    const client = await makeClient(login);
     const connection = new PostgresConnection(client, login);
     try {
-      const connecting = client.connect();
-      guardPassword(client, login);
-      await connecting;
+      await connect(client, login);
     } catch (thrown) {
       await connection.close();
-      throw postgresError(thrown, location, secret);
+      throw thrown;
     }
     return connection;
   }
@@ -116,7 +106,7 @@ export class PostgresConnection {
 
   /** Cuts the connection: the running statement fails. */
   drop(): void {
-    streamOf(this.#client).destroy(new Error("Connection terminated: it was cut"));
+    cut(this.#client);
   }
 
   /** How often a statement was run. A borrower learns by it that others used the connection meanwhile. */
@@ -129,18 +119,7 @@ export class PostgresConnection {
    * back with the bytes that are not for it: the beginning of a notice.
    */
   borrow(take: (bytes: Buffer) => void): BorrowedStream {
-    const stream = streamOf(this.#client);
-    const readers = stream.listeners("data") as ((bytes: Buffer) => void)[];
-    stream.removeAllListeners("data");
-    stream.on("data", take);
-    return {
-      stream,
-      giveBack: (rest) => {
-        stream.off("data", take);
-        for (const reader of readers) stream.on("data", reader);
-        if (rest.length > 0) for (const reader of readers) reader(rest);
-      },
-    };
+    return borrowStream(streamOf(this.#client), take);
   }
 
   /** Sets the function that ends statements of the user's from outside. */
@@ -156,12 +135,6 @@ export class PostgresConnection {
   }
 }
 
-/** The stream of a connection that is lent. */
-export interface BorrowedStream {
-  readonly stream: Socket;
-  giveBack(rest: Buffer): void;
-}
-
 interface RawConnection extends EventEmitter {
   readonly stream: Socket & { readonly encrypted?: boolean };
 }
@@ -172,6 +145,35 @@ function rawConnection(client: PostgresClient): RawConnection {
 
 function streamOf(client: PostgresClient): RawConnection["stream"] {
   return rawConnection(client).stream;
+}
+
+/** A client of the driver that is not connected yet. */
+export async function makeClient({ location, secret, patienceMs }: ServerLogin): Promise<PostgresClient> {
+  const { Client } = (await import("pg")).default;
+  parseServerUrl(location);
+  return new Client({
+    connectionString:
+      secret === undefined ? location : location.replace("@", `:${encodeURIComponent(secret)}@`),
+    application_name: "drydock",
+    connectionTimeoutMillis: patienceMs,
+    keepAlive: true,
+  });
+}
+
+/** Connects the client, with an error of ours if that fails. */
+export async function connect(client: PostgresClient, login: ServerLogin): Promise<void> {
+  try {
+    const connecting = client.connect();
+    guardPassword(client, login);
+    await connecting;
+  } catch (thrown) {
+    throw postgresError(thrown, login.location, login.secret);
+  }
+}
+
+/** Cuts the connection of a client: the running statement fails. */
+export function cut(client: PostgresClient): void {
+  streamOf(client).destroy(new Error("Connection terminated: it was cut"));
 }
 
 const CLEARTEXT = "authenticationCleartextPassword";

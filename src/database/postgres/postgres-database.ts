@@ -25,6 +25,14 @@ const LOOK = "drydock_look";
 /** The settings that decide how a value is written as text. */
 const TEXT_SETTINGS = `SELECT name, setting FROM pg_settings WHERE name IN
   ('DateStyle', 'IntervalStyle', 'TimeZone', 'extra_float_digits', 'bytea_output', 'lc_monetary', 'xmlbinary')`;
+/** Why the server would refuse to prepare the transaction, as far as it tells; null if nothing shows. */
+const WHY_NOT_PREPARED = `SELECT CASE
+  WHEN pg_catalog.pg_my_temp_schema() <> 0 THEN 'it has made temporary objects'
+  WHEN EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable) THEN 'it has a cursor WITH HOLD'
+  WHEN (SELECT count(*) FROM pg_catalog.pg_prepared_xacts)
+    >= pg_catalog.current_setting('max_prepared_transactions')::int
+    THEN 'the server has no place left for a prepared transaction (max_prepared_transactions)'
+  END`;
 /** How long another connection waits, and for what. */
 const WAITING = ["lock_timeout", "statement_timeout"];
 
@@ -171,6 +179,24 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
     return undefined;
   }
 
+  /**
+   * Constraints that wait for the end are checked in a savepoint. With it everything goes back: which of them
+   * wait, and what their triggers did.
+   */
+  async check(): Promise<void> {
+    const [refusal] = (await this.connection.run(WHY_NOT_PREPARED)).rows[0] ?? [];
+    if (typeof refusal === "string") throw notPreparable(refusal);
+    await this.connection.run(`SAVEPOINT ${LOOK}`);
+    try {
+      await this.connection.run("SET CONSTRAINTS ALL IMMEDIATE", [], "");
+    } finally {
+      if (this.connection.isOpen) {
+        await this.connection.run(`ROLLBACK TO SAVEPOINT ${LOOK}`);
+        await this.connection.run(`RELEASE SAVEPOINT ${LOOK}`);
+      }
+    }
+  }
+
   async prepare(): Promise<Evidence> {
     const name = this.#name;
     if (name === undefined) throw new Error("There is no transaction to prepare.");
@@ -251,6 +277,12 @@ async function isGivenAway(connection: PostgresConnection, login: ServerLogin): 
 }
 
 const SESSION_WAIT_MS = 1000;
+
+function notPreparable(why: string): SandboxCommitError {
+  return new SandboxCommitError(`The transaction could not be prepared: ${why}.`, {
+    hint: "Nothing was changed. Roll the plan back, or mend the cause on the server, and try again.",
+  });
+}
 
 function notDone(command: string): SandboxCommitError {
   return new SandboxCommitError(

@@ -1,4 +1,4 @@
-import { UsageError } from "../../core/errors/errors.ts";
+import { StatementError, UsageError } from "../../core/errors/errors.ts";
 import {
   badStatement,
   changedByOthers,
@@ -56,7 +56,13 @@ export function postgresError(
       message,
       "Use a database user with that privilege; the sandbox is as it was before it.",
     );
-  return badStatement(which, message);
+  return Object.assign(badStatement(which, message), { cause: { code } });
+}
+
+/** The code (SQLSTATE) with which PostgreSQL refused a statement, if it has no error of its own here. */
+export function refusalCode(thrown: unknown): string | undefined {
+  const cause = thrown instanceof StatementError ? thrown.cause : undefined;
+  return typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : undefined;
 }
 
 const TRY_AGAIN = "Try again; the sandbox is as it was before it.";

@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { messageOf } from "../../../core/errors/errors.ts";
+import { Interruption } from "../../server/interruption.ts";
 import { type ClientStatement, clientStatements, READ_ONLY } from "./client-statement.ts";
 import { ClientFailure, ClientUnits, type PlanParts, responseOf } from "./client-units.ts";
 import { ExtendedQueries, type QueryingClient } from "./extended-queries.ts";
 import { type ClientMessage, Inbox } from "./inbox.ts";
-import { Interruption } from "./interruption.ts";
 import { ABORTED, refusalOutside } from "./refusals.ts";
 import type { AnswerTaker, Awaited } from "./server-session.ts";
 import {

@@ -2,13 +2,14 @@ import { randomInt } from "node:crypto";
 import { createServer, type Server, type Socket } from "node:net";
 import { failpoint } from "../../../system/failpoints.ts";
 import { listenIn } from "../../../system/process/private-socket.ts";
-import type { ClientDoor, ClientDoorParts } from "../../server/client-unit.ts";
+import { isSecret } from "../../../system/secret.ts";
+import { type ClientDoor, type ClientDoorParts, clientSocketName } from "../../server/client-unit.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 import { type ClientParts, ClientSession } from "./client-session.ts";
 import { ClientFailure, responseOf } from "./client-units.ts";
 import { ServerSession } from "./server-session.ts";
 import { PlanSettings } from "./settings.ts";
-import { negotiation, readStartup, type Startup, settingsOf } from "./startup.ts";
+import { FirstWords, type SessionWish, settingsOf } from "./startup.ts";
 import { type ClientError, errorResponse, message, ProtocolViolation, readyForQuery } from "./wire.ts";
 
 const LISTEN = failpoint("holder.listen");
@@ -35,7 +36,8 @@ export interface PostgresDoorParts extends ClientDoorParts {
 
 /**
  * Lets clients of PostgreSQL into the transaction of a plan, by a socket with the name that they look for.
- * The folder of the socket lets in only its user; so no client is asked for a password.
+ * The folder of the socket lets in only its user, and the password only who knows the plan: where there are
+ * no namespaces, commands of other plans can connect too.
  */
 export class PostgresDoor implements ClientDoor {
   readonly #parts: PostgresDoorParts;
@@ -65,7 +67,7 @@ export class PostgresDoor implements ClientDoor {
 
   async #listen(): Promise<void> {
     const { folder, port } = this.#parts;
-    this.#listener = await listenIn(LISTEN, folder, `.s.PGSQL.${port}`, this.#server);
+    this.#listener = await listenIn(LISTEN, folder, clientSocketName("postgres", port), this.#server);
   }
 
   async dismiss(why: string): Promise<void> {
@@ -84,21 +86,15 @@ export class PostgresDoor implements ClientDoor {
     // A client that is gone gets no answer; that is no error of ours.
     socket.on("error", () => socket.destroy());
     socket.setTimeout(FIRST_WORDS_MS, () => socket.destroy());
-    let first: Buffer = Buffer.alloc(0);
+    const words = new FirstWords();
     const take = (bytes: Buffer) => {
-      first = Buffer.concat([first, bytes]);
       try {
-        let read = readStartup(first);
-        for (; read?.startup.asks === "encryption"; read = readStartup(first)) {
-          first = first.subarray(read.length);
-          socket.write("N");
-        }
-        if (read === undefined) return;
-        first = first.subarray(read.length);
+        const wish = words.take(bytes, (answer) => socket.write(answer));
+        if (wish === undefined) return;
         socket.off("data", take);
         socket.setTimeout(0);
-        if (read.startup.asks === "cancel") this.#cancel(socket, read.startup);
-        else this.#begin(socket, first, read.startup);
+        if (wish.asks === "cancel") this.#cancel(socket, wish);
+        else this.#begin(socket, wish);
       } catch (thrown) {
         if (!(thrown instanceof ProtocolViolation)) throw thrown;
         refuse(socket, { state: "08P01", message: thrown.message });
@@ -117,9 +113,12 @@ export class PostgresDoor implements ClientDoor {
       .then(() => socket.destroy());
   }
 
-  #begin(socket: Socket, first: Buffer, startup: Extract<Startup, { readonly asks: "session" }>): void {
-    const { user, database } = this.#parts;
-    const { parameters } = startup;
+  #begin(socket: Socket, { parameters, password, rest }: SessionWish): void {
+    const { user, database, key: wanted } = this.#parts;
+    if (!isSecret(password, wanted)) {
+      refuse(socket, { state: "28P01", message: "the password is not that of this plan", hint: URL_HINT });
+      return;
+    }
     const [asUser, asked] = [parameters.get("user"), parameters.get("database") ?? parameters.get("user")];
     const isDatabase = asked === database && !parameters.has("replication");
     if (asUser !== user || !isDatabase) {
@@ -131,13 +130,11 @@ export class PostgresDoor implements ClientDoor {
       return;
     }
     const settings = settingsOf(parameters);
-    const spoken = negotiation(startup);
-    if (spoken !== undefined) socket.write(spoken);
     this.#serial += 1;
     const [id, key] = [this.#serial, randomInt(2 ** 31)];
     const prefix = `drydock_${id}_`;
     const name = parameters.get("application_name") || `client ${id}`;
-    const session = new ClientSession(socket, first, { ...this.#clientParts, prefix }, name);
+    const session = new ClientSession(socket, rest, { ...this.#clientParts, prefix }, name);
     this.#clients.set(id, { key, session });
     void this.#serve({ id, key, session, name, settings }).catch(() => {
       // What state the session of the plan is in is not known any more: the plan must not go on in it.
@@ -202,6 +199,9 @@ export class PostgresDoor implements ClientDoor {
     return new Map(pairs.filter((_, at) => values[at] !== null));
   }
 }
+
+const URL_HINT =
+  "The URL that the plan gives for this database has it, and so have commands inside of the plan.";
 
 interface NewClient {
   readonly id: number;

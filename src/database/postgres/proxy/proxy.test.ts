@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { clientStatements, ownName } from "./client-statement.ts";
-import { negotiation, readStartup, settingsOf } from "./startup.ts";
+import { FirstWords, settingsOf } from "./startup.ts";
 import {
+  ASK_PASSWORD,
   commandComplete,
   errorFields,
   errorResponse,
@@ -65,32 +66,42 @@ describe("the first words of a client", () => {
     return Buffer.concat([head, content]);
   }
 
-  it("ask for encryption, a cancel or a session", () => {
-    assert.deepEqual(readStartup(packet(80877103))?.startup, { asks: "encryption" });
-    assert.equal(readStartup(packet(80877103).subarray(0, 7)), undefined);
-    const { startup } = readStartup(packet(196608, "user", "u", "database", "d", "")) ?? {};
-    assert.deepEqual(startup, {
-      asks: "session",
-      version: 196608,
-      parameters: new Map([
-        ["user", "u"],
-        ["database", "d"],
-      ]),
-    });
-    assert.throws(() => readStartup(packet(131072)), /version 2/);
-    assert.throws(() => readStartup(Buffer.from("GET / HTTP/1.1\r\n")), /no PostgreSQL client/);
+  /** What is answered to first words, and what they turn out to be. */
+  function heard(...packets: readonly Buffer[]) {
+    const words = new FirstWords();
+    const answers: Buffer[] = [];
+    const all = packets.map((bytes) => words.take(bytes, (answer) => answers.push(Buffer.from(answer))));
+    return { wish: all.at(-1), answered: Buffer.concat(answers) };
+  }
+  const session = packet(196608, "user", "u", "database", "d", "");
+
+  it("ask for encryption, a cancel or a session, which needs a password", () => {
+    assert.deepEqual(heard(packet(80877103)), { wish: undefined, answered: Buffer.from("N") });
+    assert.equal(heard(packet(80877103).subarray(0, 7)).answered.length, 0);
+    const parameters = new Map([
+      ["user", "u"],
+      ["database", "d"],
+    ]);
+    const password = message("p", "key");
+    const rest = message("Q", "SELECT 1");
+    const wish = { asks: "session", parameters, password: "key" };
+    assert.deepEqual(heard(session), { wish: undefined, answered: ASK_PASSWORD });
+    assert.deepEqual(heard(session, password).wish, { ...wish, rest: Buffer.alloc(0) });
+    const all = Buffer.concat([packet(80877103), session, password, rest]);
+    assert.deepEqual(heard(all.subarray(0, 50), all.subarray(50)).wish, { ...wish, rest });
+    assert.throws(() => heard(session, rest), /no password/);
+    assert.throws(() => heard(packet(131072)), /version 2/);
+    assert.throws(() => heard(Buffer.from("GET / HTTP/1.1\r\n")), /no PostgreSQL client/);
   });
 
   it("are answered with the version that is spoken here, if they ask for another or for unknown options", () => {
     const answer = (version: number, ...options: readonly string[]) =>
-      negotiation({
-        ...{ asks: "session", version },
-        parameters: new Map(options.map((name) => [name, "on"])),
-      });
-    for (const minor of [0, 2]) assert.equal(answer(196608 + minor, "user"), undefined);
-    const [newer, known] = [answer(196608 + 7), answer(196608, "_pq_.x")];
-    assert.deepEqual(newer, message("v", Buffer.from([0, 3, 0, 2, 0, 0, 0, 0])));
-    assert.deepEqual(known, message("v", Buffer.from([0, 3, 0, 0, 0, 0, 0, 1]), "_pq_.x"));
+      heard(packet(version, ...options.flatMap((name) => [name, "on"]), "")).answered;
+    for (const minor of [0, 2]) assert.deepEqual(answer(196608 + minor, "user"), ASK_PASSWORD);
+    const asked = (...parts: readonly (Buffer | string)[]) =>
+      Buffer.concat([message("v", ...parts), ASK_PASSWORD]);
+    assert.deepEqual(answer(196608 + 7), asked(Buffer.from([0, 3, 0, 2, 0, 0, 0, 0])));
+    assert.deepEqual(answer(196608, "_pq_.x"), asked(Buffer.from([0, 3, 0, 0, 0, 0, 0, 1]), "_pq_.x"));
   });
 
   it("may make settings", () => {

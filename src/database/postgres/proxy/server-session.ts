@@ -1,5 +1,6 @@
 import type { Hash } from "node:crypto";
-import type { BorrowedStream, PostgresConnection } from "../postgres-connection.ts";
+import type { BorrowedStream } from "../../server/borrowed-stream.ts";
+import type { PostgresConnection } from "../postgres-connection.ts";
 import {
   errorFields,
   MessageReader,

@@ -1,10 +1,29 @@
-import { ContentReader, ProtocolViolation, versionSpoken } from "./wire.ts";
+import { ASK_PASSWORD, ContentReader, ProtocolViolation, versionSpoken } from "./wire.ts";
 
-/** The first words of a client: what it asks for before it is a session. */
-export type Startup =
-  | { readonly asks: "encryption" }
-  | { readonly asks: "cancel"; readonly processId: number; readonly key: number }
-  | { readonly asks: "session"; readonly version: number; readonly parameters: ReadonlyMap<string, string> };
+/** The first packet of a client: what it asks for before it is a session. */
+type Startup = { readonly asks: "encryption" } | AskedCancel | AskedSession;
+
+interface AskedCancel {
+  readonly asks: "cancel";
+  readonly processId: number;
+  readonly key: number;
+}
+
+interface AskedSession {
+  readonly asks: "session";
+  readonly version: number;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** A client that wants to be a session, with its password and what it said after it. */
+export interface SessionWish {
+  readonly asks: "session";
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly password: string;
+  readonly rest: Buffer;
+}
+
+type Wish = AskedCancel | SessionWish;
 
 const SSL = 80877103;
 const GSS = 80877104;
@@ -15,16 +34,58 @@ const NEWEST = (VERSION_3 << 16) | 2;
 /** Names of options of the protocol itself begin with this. */
 const OPTION = "_pq_.";
 const LONGEST = 10_000;
+const PASSWORD = "p".charCodeAt(0);
 
 /** Reads the first packet; undefined if it is not complete. */
-export function readStartup(
-  bytes: Buffer,
-): { readonly startup: Startup; readonly length: number } | undefined {
+function readStartup(bytes: Buffer): { readonly startup: Startup; readonly length: number } | undefined {
   if (bytes.length < 8) return undefined;
   const length = bytes.readUInt32BE(0);
   if (length < 8 || length > LONGEST) throw new ProtocolViolation("this is no PostgreSQL client");
   if (bytes.length < length) return undefined;
   return { startup: startupFrom(bytes.subarray(0, length)), length };
+}
+
+/** What a client says before it is a session: what it asks for, and its password. */
+export class FirstWords {
+  #bytes: Buffer = Buffer.alloc(0);
+  #asks: AskedSession | undefined;
+
+  /** Takes what came; returns what the client wants, once that is complete. */
+  take(bytes: Buffer, answer: (bytes: Buffer | string) => void): Wish | undefined {
+    this.#bytes = Buffer.concat([this.#bytes, bytes]);
+    if (this.#asks === undefined) {
+      const startup = this.#startup(answer);
+      if (startup?.asks !== "session") return startup;
+      this.#asks = startup;
+      answer(Buffer.concat([negotiation(startup), ASK_PASSWORD]));
+    }
+    const password = passwordIn(this.#bytes);
+    if (password === undefined) return undefined;
+    const { parameters } = this.#asks;
+    return {
+      ...{ asks: "session", parameters, password: password.text },
+      rest: this.#bytes.subarray(password.length),
+    };
+  }
+
+  #startup(answer: (bytes: string) => void): Exclude<Startup, { readonly asks: "encryption" }> | undefined {
+    for (let read = readStartup(this.#bytes); read !== undefined; read = readStartup(this.#bytes)) {
+      this.#bytes = this.#bytes.subarray(read.length);
+      if (read.startup.asks !== "encryption") return read.startup;
+      answer("N");
+    }
+    return undefined;
+  }
+}
+
+/** The answer to the question for a password; undefined if it is not complete. */
+function passwordIn(bytes: Buffer): { readonly text: string; readonly length: number } | undefined {
+  if (bytes.length < 5) return undefined;
+  const length = bytes.readUInt32BE(1) + 1;
+  if (bytes[0] !== PASSWORD || length < 6 || length > LONGEST)
+    throw new ProtocolViolation("this is no password");
+  if (bytes.length < length) return undefined;
+  return { text: new ContentReader(bytes.subarray(0, length)).anyText(), length };
 }
 
 function startupFrom(bytes: Buffer): Startup {
@@ -40,13 +101,10 @@ function startupFrom(bytes: Buffer): Startup {
   return { asks: "session", version: code, parameters };
 }
 
-/** The answer to a client that asks for more than is known here; undefined for any other. */
-export function negotiation({
-  version,
-  parameters,
-}: Extract<Startup, { readonly asks: "session" }>): Buffer | undefined {
+/** The answer to a client that asks for more than is known here; empty for any other. */
+function negotiation({ version, parameters }: AskedSession): Buffer {
   const unknown = [...parameters.keys()].filter((name) => name.startsWith(OPTION));
-  if (version <= NEWEST && unknown.length === 0) return undefined;
+  if (version <= NEWEST && unknown.length === 0) return Buffer.alloc(0);
   return versionSpoken(Math.min(version, NEWEST), unknown);
 }
 

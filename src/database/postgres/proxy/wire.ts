@@ -154,6 +154,8 @@ export class ContentReader {
   }
 }
 
+/** Asks a client for its password, as it is. */
+export const ASK_PASSWORD = message("R", Buffer.from([0, 0, 0, 3]));
 export const SYNC = message("S");
 export const FLUSH = message("H");
 export const PARSED = message("1");

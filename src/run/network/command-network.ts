@@ -1,16 +1,24 @@
 import { UnsupportedError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
+import type { PlanRecord } from "../../core/plan.ts";
 import type { DeniedRequest } from "../../core/values/run-policy.ts";
+import { serverKind } from "../../database/server/server-url.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { type PublishedPort, publishedAddress } from "../../system/network/published-port.ts";
-import type { OwnNetwork } from "../launch/launch-spec.ts";
+import type { GuardedRequests, NamedLocation } from "../call-supervisor/guarded-servers.ts";
+import type { GuardedServer } from "../call-supervisor/server-addresses.ts";
+import type { CommandRequest } from "../launch/command-spec.ts";
+import { type OwnNetwork, UNGUARDED } from "../launch/launch-spec.ts";
 import type { RunningCommandProcess } from "../launch/launcher.ts";
 import type { NetworkInForce } from "../policy/network-policy.ts";
+import type { PolicyInForce } from "../policy/policy-in-force.ts";
 import type { PortLine } from "../policy/ports.ts";
 
 import { DeniedRequests } from "./denied-requests.ts";
 import type { PublishedPorts } from "./published-ports.ts";
 
+const PAST_PLAN =
+  "The command wanted to reach a database of the plan past the plan, which run.network.databases does not allow:";
 /** The port of the command's own loopback at which the proxy listens. */
 const PROXY_PORT = 3128;
 const PROXY = `http://127.0.0.1:${PROXY_PORT}`;
@@ -58,6 +66,8 @@ export class CommandNetwork implements Disposable {
   readonly #denied = new DeniedRequests();
   readonly #open = new DisposableStack();
   #published: PublishedPorts | undefined;
+  #guards: readonly GuardedServer[] = [];
+  #requests: GuardedRequests | undefined;
 
   constructor(policy: NetworkInForce) {
     this.#policy = policy;
@@ -90,8 +100,34 @@ export class CommandNetwork implements Disposable {
     return this.#policy.mode === "open";
   }
 
-  /** Listens at ports of this machine for a command that is about to start. */
-  async publish(ports: readonly PortLine[]): Promise<void> {
+  /** Whether there are servers that the command is kept from. */
+  get isGuarding(): boolean {
+    return this.#guards.length > 0;
+  }
+
+  /** What the launcher is told. */
+  get spec(): Pick<CommandRequest, "network" | "guards"> {
+    return { network: this.own, guards: this.#guards };
+  }
+
+  /** Gets ready for a command of a plan that is about to start. */
+  async prepare(
+    { ports, databases }: Pick<PolicyInForce, "ports" | "databases">,
+    plan: PlanRecord,
+  ): Promise<void> {
+    if (!databases.isOn) await this.#guard(plan.resources.map(({ resource }) => resource));
+    await this.#publish(ports);
+  }
+
+  /** Finds out how the servers of databases that a plan holds can be reached, so that the command can't. */
+  async #guard(resources: readonly NamedLocation[]): Promise<void> {
+    if (resources.every(({ location }) => serverKind(location) === undefined)) return;
+    const { guardedServers } = await import("../call-supervisor/guarded-servers.ts");
+    this.#guards = await guardedServers(resources);
+  }
+
+  /** Listens at ports of this machine. */
+  async #publish(ports: readonly PortLine[]): Promise<void> {
     if (ports.length === 0) return;
     const { PublishedPorts } = await import("./published-ports.ts");
     this.#published = this.#open.use(new PublishedPorts());
@@ -107,12 +143,16 @@ export class CommandNetwork implements Disposable {
   }
 
   /** Opens the ways out and in for a command that has just started. */
-  async connect(running: RunningCommandProcess): Promise<void> {
+  async connect(running: RunningCommandProcess, isWalled: boolean): Promise<void> {
     const listener = this.own?.proxyPort === undefined ? undefined : running.takeSocket();
     if (this.#published !== undefined) {
       const ways = waysIn().map(({ host }) => ({ host, sockets: taken(running, MOST_INSIDE) }));
       const { InnerSockets } = await import("./inner-sockets.ts");
       this.#published.lead(ways.map(({ host, sockets }) => new InnerSockets(host, sockets)));
+    }
+    if (this.isGuarding && !isWalled && !running.weaker.includes(UNGUARDED)) {
+      const { GuardedRequests } = await import("../call-supervisor/guarded-servers.ts");
+      this.#requests = this.#open.use(new GuardedRequests(running.takeSocket()));
     }
     if (listener === undefined) return;
     const { NetworkGate } = await import("./gate.ts");
@@ -121,13 +161,20 @@ export class CommandNetwork implements Disposable {
     this.#open.use(new NetworkProxy(new NetworkGate(rules, this.#denied), listener));
   }
 
-  /** What the command asked for and did not get. */
-  get denied(): readonly DeniedRequest[] {
-    return this.#denied.list;
+  /** What the command asked for and did not get, and what to tell the user about it. */
+  end(): { readonly denied: readonly DeniedRequest[]; readonly sentences: readonly string[] } {
+    const past = this.#requests?.take() ?? [];
+    const shown = past.map(({ destination, resource }) => `${displayPath(destination)} (${resource})`);
+    return {
+      denied: [...this.#denied.list, ...past.map(({ destination }) => ({ destination, times: 1 }))],
+      sentences: [
+        ...(this.#denied.list.length > 0 ? [this.#sentence] : []),
+        ...(past.length > 0 ? [`${PAST_PLAN} ${shown.join("; ")}.`] : []),
+      ],
+    };
   }
 
-  /** Tells the user what was denied. */
-  get sentence(): string {
+  get #sentence(): string {
     const { list, others } = this.#denied;
     const told = list.map(({ destination, address, times }) => {
       const where = address === undefined || destination.startsWith(address) ? "" : ` (${address})`;

@@ -171,8 +171,17 @@ async function keepMany(): Promise<Row[]> {
   removeAll(at("small"));
   const second = [1000];
   return [
-    compare(`listing ${MANY} checkpoints`, list, "a second", second, { underMs: 1000 }),
-    compare("  making one more", one, "a second", second, { underMs: 1000 }),
-    compare("  going back to the first, which drops all others", drop, "a second", second, { underMs: 1000 }),
+    compare(`listing ${MANY} checkpoints`, list, "a second", second, {
+      underMs: 1000,
+      beyond: "the record of each checkpoint is read from the store",
+    }),
+    compare("  making one more", one, "a second", second, {
+      underMs: 1000,
+      beyond: "the layer is compared with that of the last checkpoint, and flushed",
+    }),
+    compare("  going back to the first, which drops all others", drop, "a second", second, {
+      underMs: 1000,
+      beyond: "the folder and the record of each later checkpoint are removed",
+    }),
   ];
 }

@@ -60,8 +60,6 @@ async function copying(
     ours,
     ["cp -a", ...options].join(" "),
     peer,
-    {
-      atMost,
-    },
+    { atMost, beyond: "the facts of each entry are noted as its base, and the plan is recorded durably" },
   );
 }

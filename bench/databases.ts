@@ -51,9 +51,15 @@ try {
   const what = "a folder, 100 MB of SQLite, PostgreSQL: create, work, apply";
   const client = await clients();
   answer([
-    compare(what, both.planned, "the work alone", both.directly, { atMost: 2 }),
+    compare(what, both.planned, "the work alone", both.directly, {
+      atMost: 2,
+      beyond:
+        "a copy of each changed row and file, the comparison with the originals, the process that holds the transaction, and the flushes of an atomic commit",
+    }),
     compare(`${STATEMENTS} statements of a client in a plan`, client.inside, "direct", client.direct, {
       atMost: 2.5,
+      beyond:
+        "each message goes through the process that holds the transaction, which reads it and guards it",
     }),
   ]);
 } finally {

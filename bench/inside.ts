@@ -3,16 +3,25 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answer, compare, type Row } from "./answer.ts";
 import { buildProject } from "./build-project.ts";
-import { runProgram, type Times } from "./measure.ts";
+import { alternate, runProgram, type Times } from "./measure.ts";
 import { imageOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree, text } from "./trees.ts";
 
 /**
  * What does it cost to be inside? Commands that take a while, timed by a program that runs inside and outside
- * of a plan. How long it takes to get inside is a question of start-up.ts.
+ * of a plan. How long it takes to get inside is a question of start-up.ts; what a policy adds to that is one
+ * of these.
  */
 const FILES = 50_000;
 const ROUNDS = 7;
+const STARTS = 41;
+const AGENT_POLICY = `run:
+  profile: claude
+  read: { deny: [~/private] }
+  write: { protect: [deploy] }
+  env: { deny: [MY_*], set: { MODE: safe } }
+  limits: { time: 1h }
+`;
 /** Runs a command so many times and prints how long each took. */
 const TIMER = `import { spawnSync } from "node:child_process";
 const [rounds, ...words] = process.argv.slice(2);
@@ -42,7 +51,34 @@ rows.push(
     3,
   ),
 );
+rows.push(await startWithPolicy());
 answer(rows);
+
+/**
+ * Starts of a command with the policy of an agent, and without any. What a command without a policy still has
+ * of one, and had not before there were policies, is that the sockets in /run are hidden, and a channel.
+ */
+async function startWithPolicy(): Promise<Row> {
+  const folder = join(place.path, "folder");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "file"), "content\n");
+  const start = (name: string, config: string) => {
+    const home = join(place.path, name);
+    mkdirSync(join(home, ".config/drydock"), { recursive: true });
+    mkdirSync(join(home, ".ssh"));
+    writeFileSync(join(home, ".config/drydock/config.yaml"), config);
+    const run = ["run", "--state-dir", state, "-r", folder, "--discard", "--", "true"];
+    return { run: () => runProgram("env", `HOME=${home}`, command, ...run) };
+  };
+  const { agent, plain } = await alternate(STARTS, {
+    agent: start("agent", AGENT_POLICY),
+    plain: start("plain", "run: {}\n"),
+  });
+  return compare("run -- true with the policy of an agent", agent, "with none", plain, {
+    atMost: 1.2,
+    beyond: "the profile and the policy are read and put together, and each path that they name is a mount",
+  });
+}
 
 /** Times a command in a folder and in a sandbox of it. Both are run once before, to fill the caches. */
 function inAndOut(what: string, path: string, words: readonly string[], atMost: number): Row {
@@ -64,7 +100,10 @@ function inAndOut(what: string, path: string, words: readonly string[], atMost: 
   const exec = ["--state-dir", state, "plan", "exec", "inside", "--"];
   const inside = timesOf(path, command, ...exec, node, timer, String(ROUNDS), ...words);
   runIn(path, command, "--state-dir", state, "plan", "cancel", "inside");
-  return compare(`${what}, inside`, inside, "outside", outside, { atMost });
+  return compare(`${what}, inside`, inside, "outside", outside, {
+    atMost,
+    beyond: "the overlay looks for each name in two layers and copies a file before its first change",
+  });
 }
 
 function timesOf(cwd: string, program: string, ...args: readonly string[]): Times {

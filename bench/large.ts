@@ -125,7 +125,11 @@ for (const kind of [
     renames: safeRenames(place.path, kind.count, kind.files),
   });
   rows.push(
-    compare(`diff of ${kind.what} (${place.label})`, diff, "sha256sum of both sides", hashes, { atMost: 3 }),
+    compare(`diff of ${kind.what} (${place.label})`, diff, "sha256sum of both sides", hashes, {
+      atMost: 3,
+      beyond:
+        "each folder of both sides is listed and compared, and the lines of each changed file are counted",
+    }),
   );
   rows.push(compare(`apply of ${kind.what}`, apply, FLOOR, renames, { atMost: 3, beyond: BEYOND_RENAMES }));
   memoryRows(kind.what);

@@ -48,10 +48,18 @@ async function ask(path: string): Promise<void> {
     const changed = files.filter((_, index) => index % (size / CHANGED) === 0);
     const label = `${size.toLocaleString("en")} files`;
     const make = await alternate(25, { ours: create(strategy, original), bare: bare(original, 1) });
-    rows.push(compare(`snapshot create, ${label}`, make.ours, "the bare ioctl", make.bare, { atMost: 2 }));
+    rows.push(
+      compare(`snapshot create, ${label}`, make.ours, "the bare ioctl", make.bare, {
+        atMost: 2,
+        beyond: "the workspace, its intent, and the barrier by which later changes are told",
+      }),
+    );
     const plan = await alternate(15, { ours: createPlan(original), floor: bare(original, 2, store.write) });
     rows.push(
-      compare("  a plan and its path", plan.ours, "2 ioctls + 2 durable writes", plan.floor, { atMost: 2 }),
+      compare("  a plan and its path", plan.ours, "2 ioctls + 2 durable writes", plan.floor, {
+        atMost: 2,
+        beyond: "claims, the resource's checks, and the records of the workspace",
+      }),
     );
     const look = await alternate(9, { ours: diff(original, changed), walk: walk(original) });
     rows.push(compare(`  diff of ${CHANGED} changes`, look.ours, "one walk", look.walk, undefined));

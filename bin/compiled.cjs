@@ -12,10 +12,12 @@
 const {
   closeSync,
   existsSync,
+  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   statSync,
   writeSync,
@@ -87,10 +89,30 @@ function loadFile(name) {
 }
 
 function compiled(file, cachedData) {
-  // Put together as bytes: as strings, V8 would hold the whole text twice, and collect garbage before a small
-  // command has ended. A bundle has no character beyond ASCII.
-  const source = Buffer.concat([HEAD, readFileSync(file), TAIL]).latin1Slice();
-  return new Script(source, { filename: file, cachedData });
+  return new Script(sourceOf(file), { filename: file, cachedData });
+}
+
+/**
+ * The text of a module as that of a function. It is put together as bytes: as strings, V8 would hold the
+ * whole text twice, and collect garbage before a small command has ended. A bundle has no character beyond
+ * ASCII.
+ */
+function sourceOf(path) {
+  const file = openSync(path);
+  try {
+    const { size } = fstatSync(file);
+    const bytes = Buffer.allocUnsafeSlow(HEAD.length + size + TAIL.length);
+    bytes.set(HEAD);
+    for (let at = 0; at < size; ) {
+      const length = readSync(file, bytes, HEAD.length + at, size - at, at);
+      if (length === 0) throw new Error(`${path} became shorter while it was read.`);
+      at += length;
+    }
+    bytes.set(TAIL, HEAD.length + size);
+    return bytes.latin1Slice();
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**

@@ -376,6 +376,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/plans/{plan}/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The detached commands that run in a plan, whoever started them */
+        get: operations["listCommands"];
+        put?: never;
+        /** Start a command that goes on without this client and this server, at a terminal of its own */
+        post: operations["detachCommand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/commands/{exec}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A detached command: whether it runs, or how it ended */
+        get: operations["showCommand"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/commands/{exec}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a detached command wrote, as far as it is kept, or a part of it */
+        get: operations["readOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/commands/{exec}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Type at the terminal of a detached command; answered when that has taken it */
+        post: operations["typeInput"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/commands/{exec}/resize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set the window size of a detached command's terminal */
+        post: operations["resizeCommand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/{plan}/commands/{exec}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Wait for the end of a detached command; one that still runs then is told as that */
+        get: operations["awaitCommand"];
+        put?: never;
+        /** End a detached command: SIGTERM first, and SIGKILL after five seconds */
+        post: operations["endCommand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plans/{plan}/diff": {
         parameters: {
             query?: never;
@@ -1054,14 +1158,7 @@ export interface components {
             };
             /** @enum {string} */
             review?: "asked" | "approved" | "changes asked";
-            detached?: {
-                command: string;
-                since: string;
-                /** @description While it runs: the process that keeps it. */
-                pid?: number;
-                endedAt?: string;
-                exitCode?: number;
-            };
+            detached?: components["schemas"]["DetachedCommand"];
             undo?: {
                 until: string;
                 leaving?: string[];
@@ -1100,6 +1197,27 @@ export interface components {
             }[];
             warnings?: string[];
         };
+        DetachedCommand: {
+            exec: string;
+            command: string;
+            /** @enum {string} */
+            state: "running" | "ended" | "killed";
+            since: string;
+            /** @description While it runs: the process that keeps it. */
+            pid?: number;
+            endedAt?: string;
+            exitCode?: number;
+            signal?: string;
+            durationMs?: number;
+            /** @constant */
+            aborted?: true;
+            limit?: string;
+            denied?: {
+                destination: string;
+                address?: string;
+                times: number;
+            }[];
+        };
         RolledBack: {
             id: string;
             name: string;
@@ -1113,14 +1231,7 @@ export interface components {
             };
             /** @enum {string} */
             review?: "asked" | "approved" | "changes asked";
-            detached?: {
-                command: string;
-                since: string;
-                /** @description While it runs: the process that keeps it. */
-                pid?: number;
-                endedAt?: string;
-                exitCode?: number;
-            };
+            detached?: components["schemas"]["DetachedCommand"];
             undo?: {
                 until: string;
                 leaving?: string[];
@@ -1268,6 +1379,10 @@ export interface components {
             channel: boolean;
             /** @description The line about the channel that counts. */
             channelFrom?: string;
+            /** @description Whether it can reach the servers of databases that its plan holds, past the plan. */
+            databases: boolean;
+            /** @description The line about these that counts. */
+            databasesFrom?: string;
             strict: boolean;
             limits: {
                 processes?: number;
@@ -1522,6 +1637,21 @@ export interface components {
             details?: {
                 [key: string]: unknown;
             };
+        };
+        CommandOutput: {
+            /** @description A byte HH that is not UTF-8 is \udcHH. */
+            text: string;
+            /** @description Where in all of its output, in bytes, this begins. */
+            from: number;
+            /** @description Where the output behind this begins. */
+            next: number;
+            /** @description How many bytes before this were asked for and are not kept any more. */
+            omitted: number;
+            /**
+             * @description Only what the history has is left.
+             * @constant
+             */
+            isExcerpt?: true;
         };
         Summary: {
             planId: string;
@@ -2336,7 +2466,10 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description End the detached command that runs in it first. */
+                    force?: boolean;
+                };
             };
         };
         responses: {
@@ -3103,6 +3236,272 @@ export interface operations {
                     "application/json": {
                         exec: string;
                     };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listCommands: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        commands: components["schemas"]["DetachedCommand"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    detachCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The program and its arguments. */
+                    command: string[];
+                    /** @description Where it starts. Default: the first resource that is a folder. */
+                    cwd?: string;
+                    environment?: {
+                        [key: string]: string;
+                    };
+                    /** @description Run it even where this machine can keep it from nothing. Default: no. */
+                    unconfined?: boolean;
+                    /** @description Whether it may use the network. Default: as the policy says. */
+                    network?: boolean;
+                    strict?: boolean;
+                    /** @description Built-in policies; automatic: that of the program. Default: those that configs name. */
+                    profiles?: ("claude" | "codex" | "gemini" | "opencode" | "goose" | "aider" | "node" | "python" | "rust" | "go")[] | "automatic";
+                    /** @description Processes, bytes of memory and of scratch, milliseconds. */
+                    limits?: {
+                        processes?: number;
+                        memory?: number;
+                        scratch?: number;
+                        time?: number;
+                    };
+                    /** @description Whether to save a checkpoint first. Default: yes. */
+                    checkpoint?: boolean;
+                    /** @description The size of its terminal. Default: 24 rows, 80 columns. */
+                    terminal?: {
+                        rows: number;
+                        columns: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DetachedCommand"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+                /** @description The command: the `exec` that its start told. */
+                exec: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DetachedCommand"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    readOutput: {
+        parameters: {
+            query?: {
+                /** @description The first byte of it, such as the `next` of the answer before. */
+                from?: number;
+                /** @description How many bytes of its end, instead. */
+                last?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+                /** @description The command: the `exec` that its start told. */
+                exec: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommandOutput"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    typeInput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+                /** @description The command: the `exec` that its start told. */
+                exec: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        exec: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resizeCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+                /** @description The command: the `exec` that its start told. */
+                exec: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    rows: number;
+                    columns: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        exec: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    awaitCommand: {
+        parameters: {
+            query: {
+                /** @description How long to wait: at most 300. Default: 30. */
+                seconds: number;
+            };
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+                /** @description The command: the `exec` that its start told. */
+                exec: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DetachedCommand"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan: its id, the beginning of its id, or its name. */
+                plan: string;
+                /** @description The command: the `exec` that its start told. */
+                exec: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DetachedCommand"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -27,7 +27,7 @@ import { manPage } from "./man-page.ts";
  *   bin/compiled.cjs loads them, which it can only do with the older kind of modules.
  * - index.js, strategy.js and the other public entries, which export from there, and victim.js, the process
  *   that the conformance suite kills.
- * - channel.js, the process that answers commands inside.
+ * - channel.js, the process that answers commands inside, and detached.js, which keeps a detached command.
  * - opencode.js, the plugin of opencode, which runs in Bun: a file that imports Node's modules and nothing
  *   else.
  * - holder.js, the program that holds transactions, with the drivers that it needs.
@@ -52,6 +52,7 @@ const ENTRIES = {
   cli: "src/cli/main.ts",
   victim: "src/testing/process/victim-main.ts",
   channel: "src/serve/channel/channel-main.ts",
+  detached: "src/detached/detached-main.ts",
 } as const;
 
 /**
@@ -72,7 +73,11 @@ const WARM_UP_MS = 20_000;
  * those of anything else of `$bring`.
  */
 const OLDER_KIND = {
-  define: { "import.meta.url": "drydockFile.url", "import.meta.resolve": "drydockResolve" },
+  define: {
+    "import.meta.url": "drydockFile.url",
+    "import.meta.dirname": "__dirname",
+    "import.meta.resolve": "drydockResolve",
+  },
   banner: {
     js: [
       'const drydockFile={get url(){return require("node:url").pathToFileURL(__filename).href}},',
@@ -83,6 +88,9 @@ const OLDER_KIND = {
   },
   format: "cjs",
 } as const;
+
+/** How esbuild copies what a module exports, to mark the copy as that of a module of the newer kind. */
+const COPY = 'mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod)';
 
 const IMPORTING = `export const resolve = (name) => import.meta.resolve(name);
 export const bring = (url) => import(url);
@@ -157,6 +165,7 @@ async function bundle(outdir: string): Promise<void> {
     entryPoints: files.map((name) => join(newer, name)),
   });
   rmSync(newer, { recursive: true });
+  for (const name of files) exportAsMade(join(program, name));
   await build({
     ...{ ...options, ...OLDER_KIND, outdir: program, bundle: true },
     entryPoints: { launch: LAUNCHER },
@@ -186,6 +195,14 @@ function importByCalls(file: string): void {
   writeFileSync(file, text);
 }
 
+/**
+ * Makes a module export the object with its exports itself. The copy has a second getter for each name, and
+ * nothing looks for the mark. The text keeps its length, so that the source map stays right.
+ */
+function exportAsMade(file: string): void {
+  writeFileSync(file, readFileSync(file, "utf8").replace(COPY, "mod=>mod".padEnd(COPY.length)));
+}
+
 /** Writes the files through which others get at the program. */
 function writeEntries(outdir: string): void {
   const load = 'import { load } from "../bin/compiled.cjs";\n';
@@ -197,7 +214,7 @@ function writeEntries(outdir: string): void {
       `${load}export const { ${names.join(", ")} } = load("${entry}.js");\n`,
     );
   }
-  for (const name of ["victim.js", "channel.js"])
+  for (const name of ["victim.js", "channel.js", "detached.js"])
     writeFileSync(join(outdir, name), `${load}load("${name}");\n`);
   writeFileSync(join(outdir, "launcher.cjs"), 'require("../bin/compiled.cjs").load("launch.js");\n');
   writeFileSync(join(outdir, "importing.js"), IMPORTING);

@@ -8,11 +8,12 @@ import { build, type Metafile, type Plugin } from "esbuild";
  * A piece is an entry, or a module that the source imports when it needs it. Bundled as it is, each piece
  * becomes a file, and so does each set of modules that two of them share: 50 files for `drydock run`. Here:
  * - The command line is one piece, with all its commands.
- * - What other modules import later is one of two pieces, unless it needs something heavy: LATER, which is
- *   what `drydock run` on a folder imports, and RARELY, which is all the rest.
+ * - What other modules import later is one of three pieces, unless it needs something heavy: LATER, which is
+ *   what `drydock run` on a folder imports, LANDING, which is what `drydock plan apply` on an overlay imports
+ *   besides, and RARELY, which is all the rest.
  * - Every piece imports the core, which is what the first entries share with any other piece, and what
- *   `drydock plan list` needs. Every piece that is loaded after these imports LATER. So few sets are left
- *   that two pieces share.
+ *   `drydock plan list` needs, and then those of these three that come before it. So few sets are left that
+ *   two pieces share.
  */
 export const fewFiles: Plugin = {
   name: "few-files",
@@ -37,8 +38,10 @@ export const fewFiles: Plugin = {
 };
 
 const LATER = "drydock-later";
+const LANDING = "drydock-landing";
 const RARELY = "drydock-rarely";
-const GROUPS = [LATER, RARELY] as const;
+/** Each imports those before it. */
+const GROUPS = [LATER, LANDING, RARELY] as const;
 /** What the core has besides what the first entries share. */
 const IN_CORE = ["src/plans/describe-plan.ts"];
 /** What LATER consists of, with all that these import. */
@@ -49,6 +52,8 @@ const IN_LATER: readonly RegExp[] = [
   /^src[/]strategies[/](?:btrfs-snapshot|copy-on-write|filesystem-copy|none)[/]/,
   /^src[/]strategies[/]overlay[/](?:overlay|ways|probe[/].*)[.]ts$/,
 ];
+/** The same for LANDING. */
+const IN_LANDING: readonly RegExp[] = [/^src[/]engine[/](?:landing[/]landings|checks[/].*)[.]ts$/];
 type Group = (typeof GROUPS)[number];
 const MAIN = "src/cli/main.ts";
 const FIRST = [MAIN, "src/index.ts", "src/strategy.ts"];
@@ -102,15 +107,16 @@ class Pieces {
   #groupOf(piece: string): Group | undefined {
     if (!this.#reached.has(piece) || !isSource(piece) || this.#entries.includes(piece)) return undefined;
     if (this.#core.includes(piece) || COMMAND_LINE.test(piece) || this.#isHeavy(piece)) return undefined;
-    return IN_LATER.some((pattern) => pattern.test(piece)) ? LATER : RARELY;
+    const isIn = (patterns: readonly RegExp[]) => patterns.some((pattern) => pattern.test(piece));
+    return isIn(IN_LATER) ? LATER : isIn(IN_LANDING) ? LANDING : RARELY;
   }
 
   /** What a piece imports besides its own. */
   #broughtAlong(piece: string): readonly string[] {
-    const isGroup = GROUPS.some((group) => group === piece);
-    if (!isGroup && !this.#entries.includes(piece) && !this.#isHeavy(piece)) return [];
-    const later = piece === LATER || FIRST.includes(piece) ? [] : [LATER];
-    return [...this.#core.map((file) => `./${file}`), ...later].map((name) => `import "${name}";`);
+    const at = GROUPS.indexOf(piece as Group);
+    if (at < 0 && !this.#entries.includes(piece) && !this.#isHeavy(piece)) return [];
+    const before = at >= 0 ? GROUPS.slice(0, at) : FIRST.includes(piece) ? [] : [LATER];
+    return [...this.#core.map((file) => `./${file}`), ...before].map((name) => `import "${name}";`);
   }
 
   #isHeavy(piece: string): boolean {

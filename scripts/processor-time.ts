@@ -13,7 +13,7 @@ const TICKS_PER_SECOND = 100;
 
 const file = process.env[TIMES_FILE];
 const [, program = ""] = process.argv;
-if (file !== undefined && isMainThread && program.endsWith(".test.ts"))
+if (file !== undefined && isMainThread && /\.test\.(?:ts|mjs)$/.test(program))
   process.once("exit", () => appendFileSync(file, `${secondsOf(process.pid).toFixed(1)} ${program}\n`));
 
 function secondsOf(pid: number): number {

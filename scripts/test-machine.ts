@@ -38,6 +38,8 @@ const NEEDED: readonly Need[] = [
   },
   { program: "pgbouncer", package: "pgbouncer", lost: "tests of poolers before PostgreSQL" },
   { program: "mariadbd", package: "mariadb-server-core", lost: "tests of transactions held on MariaDB" },
+  { program: "mariadb", package: "mariadb-client-core", lost: "tests of clients of MariaDB" },
+  { program: "mariadb-dump", package: "mariadb-client", lost: "tests of clients of MariaDB" },
   { program: "ceph-mon", package: "ceph-mon", lost: "tests of the example for S3 buckets" },
   { program: "ceph-osd", package: "ceph-osd", lost: "tests of the example for S3 buckets" },
   { program: "radosgw", package: "radosgw", lost: "tests of the example for S3 buckets" },

@@ -5,6 +5,7 @@ import { inspect } from "node:util";
 import { TIMES_FILE } from "./processor-time.ts";
 import { root } from "./step.ts";
 import { banner } from "./test-machine.ts";
+import type { Pack } from "./test-packs.ts";
 
 /** How a run of the tests ended. */
 export interface TestOutcome {
@@ -23,8 +24,8 @@ const SLOWEST = 8;
  * failure once more by name, every skipped test with its reason, the slowest files, and the closing lines of
  * Node's reporters.
  */
-export async function reportTests(stream: TestsStream): Promise<TestOutcome> {
-  const report = new Report();
+export async function reportTests(stream: TestsStream, packs: readonly Pack[]): Promise<TestOutcome> {
+  const report = new Report(packs);
   stream.on("test:start", (data) => report.start(data));
   stream.on("test:pass", (data) => report.pass(data));
   stream.on("test:fail", (data) => report.fail(data));
@@ -42,7 +43,14 @@ class Report {
   readonly #skips: string[] = [];
   readonly #closing: string[] = [];
   readonly #files: { readonly path: string; readonly seconds: number }[] = [];
+  readonly #packs: ReadonlyMap<string, Pack>;
+  /** Where tests were. */
+  readonly #seen = new Set<string>();
   #tests = 0;
+
+  constructor(packs: readonly Pack[]) {
+    this.#packs = new Map(packs.map((pack) => [pack.program, pack]));
+  }
 
   start({ name, nesting }: EventData.TestStart): void {
     this.#path.splice(nesting, Number.POSITIVE_INFINITY, name);
@@ -79,10 +87,11 @@ class Report {
 
   /** Node sums up every file, and at the end all of them together, which names no file. */
   summary({ file, duration_ms }: EventData.TestSummary): void {
-    if (file !== undefined) this.#files.push({ path: relative(root, file), seconds: duration_ms / 1000 });
+    if (file !== undefined) this.#files.push({ path: this.#name(file), seconds: duration_ms / 1000 });
   }
 
   end(): TestOutcome {
+    for (const file of this.#silent()) this.#failures.push(`${file}: there is no test in it`);
     if (this.#failures.length > 0) console.log(banner(`${this.#failures.length} FAILED`, this.#failures));
     if (this.#skips.length > 0) console.log(banner(`${this.#skips.length} SKIPPED`, this.#skips));
     console.log(`What took longest:\n${this.#slowest().join("\n")}`);
@@ -90,9 +99,15 @@ class Report {
     return { tests: this.#tests, failed: this.#failures.length, skipped: this.#skips.length };
   }
 
+  /** The files of packs without a test, which Node does not count there. */
+  #silent(): string[] {
+    const packed = [...this.#packs.values()].filter(({ files }) => files.length > 1);
+    return packed.flatMap(({ files }) => files.filter((file) => !this.#seen.has(file)));
+  }
+
   /** The files that took longest, with the processor time of each where it is known. */
   #slowest(): string[] {
-    const processor = processorTimes();
+    const processor = this.#processorTimes();
     const all = [...processor.values()].reduce((sum, seconds) => sum + seconds, 0);
     const files = this.#files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
     const lines = files.map(({ path, seconds }) => {
@@ -104,6 +119,7 @@ class Report {
   }
 
   #count(data: Result): void {
+    if (data.file !== undefined) this.#seen.add(relative(root, data.file));
     if (data.details.type !== "suite") this.#tests += 1;
     if (isSet(data.skip)) this.#skips.push(`${this.#title(data)}: ${reasonOf(data.skip)}`);
     else if (isSet(data.todo)) this.#skips.push(`${this.#title(data)}: to do, ${reasonOf(data.todo)}`);
@@ -113,25 +129,29 @@ class Report {
     console.log(`${mark} ${this.#title(data)} (${(data.details.duration_ms / 1000).toFixed(1)} s)`);
   }
 
+  /** What the test processes noted (processor-time.ts): seconds by file. */
+  #processorTimes(): ReadonlyMap<string, number> {
+    const file = process.env[TIMES_FILE] ?? "";
+    if (!existsSync(file)) return new Map();
+    const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
+    return new Map(
+      lines.map((line) => {
+        const [seconds = "", ...words] = line.split(" ");
+        return [this.#name(words.join(" ")), Number(seconds)];
+      }),
+    );
+  }
+
+  #name(file: string): string {
+    return this.#packs.get(file)?.title ?? relative(root, file);
+  }
+
   #title({ file, name, nesting }: Result): string {
-    const where = file === undefined ? "" : relative(root, file);
+    const where = file === undefined ? "" : this.#name(file);
     // A file that dies or can't be loaded is reported as a test with its own path as the name.
     if (name === file) return where;
     return `${where}: ${[...this.#path.slice(0, nesting), name].join(" > ")}`;
   }
-}
-
-/** What the test processes noted (processor-time.ts): seconds by file. */
-function processorTimes(): ReadonlyMap<string, number> {
-  const file = process.env[TIMES_FILE] ?? "";
-  if (!existsSync(file)) return new Map();
-  const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
-  return new Map(
-    lines.map((line) => {
-      const [seconds = "", ...words] = line.split(" ");
-      return [relative(root, words.join(" ")), Number(seconds)];
-    }),
-  );
 }
 
 /** What went wrong: the error that the test threw, or what became of its process. */

@@ -7,13 +7,14 @@ import { TIMES_FILE } from "./processor-time.ts";
 import { root } from "./step.ts";
 import { pathWithoutScripts } from "./test-machine.ts";
 import { longestFirst } from "./test-order.ts";
+import { alone, type Pack, packsOf } from "./test-packs.ts";
 import { reportTests } from "./test-report.ts";
 
 /**
- * How many test files run at once. Twice the two processors that we count on: a test often waits, for a disk,
- * a server or a child, and another one computes meanwhile.
+ * How many test processes run at once. Three times the two processors that we count on: a test often waits,
+ * for a disk, a server or a child, and others compute meanwhile.
  */
-const AT_ONCE = 4;
+const AT_ONCE = 6;
 
 const PROCESSOR_TIME = join(root, "scripts/processor-time.ts");
 
@@ -41,7 +42,7 @@ export async function runTests(
   options: RunOptions = {},
 ): Promise<string | undefined> {
   // Coverage would be less exact with either.
-  if (process.env["NODE_V8_COVERAGE"] !== undefined) return await outcomeOf(files, options);
+  if (process.env["NODE_V8_COVERAGE"] !== undefined) return await outcomeOf(files.map(alone), options);
   // What Node has compiled, for the thousands of processes that the tests start: most of them do little else
   // than to start.
   const compiled = mkdtempSync(join(tmpdir(), "drydock-compiled-"));
@@ -61,27 +62,30 @@ export async function runTests(
     [TIMES_FILE]: join(templates, "processor-times"),
     PATH: pathWithoutScripts(programs),
   });
+  const isLong = process.env["DRYDOCK_TEST"] === "long";
   try {
-    return await outcomeOf(files, options);
+    return await outcomeOf(isLong ? files.map(alone) : packsOf(files, programs), options);
   } finally {
     for (const folder of [compiled, bundles, templates, programs])
       rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function outcomeOf(files: readonly string[], { killsAtAll }: RunOptions): Promise<string | undefined> {
+async function outcomeOf(packs: readonly Pack[], { killsAtAll }: RunOptions): Promise<string | undefined> {
   using kills = new KillRecord();
   process.env["DRYDOCK_FAILPOINT_KILLS"] = kills.file;
+  const largest = Math.max(...packs.map(({ files }) => files.length));
   const outcome = await reportTests(
     run({
-      files: files.map((file) => join(root, file)),
+      files: packs.map(({ program }) => program),
       cwd: root,
       concurrency: AT_ONCE,
       // "drydock-sandbox/strategy" in a test is the source that the test looks at, not the last build.
       execArgv: ["--conditions=drydock-source", `--import=${PROCESSOR_TIME}`],
       // What tries every point of a crash suite, or every moment, takes its time.
-      timeout: process.env["DRYDOCK_TEST"] === "long" ? 7_200_000 : 900_000,
+      timeout: process.env["DRYDOCK_TEST"] === "long" ? 7_200_000 : 900_000 * largest,
     }),
+    packs,
   );
   if (outcome.failed > 0) return `${outcome.failed} tests failed.`;
   if (outcome.tests === 0) return "There was no test to run.";

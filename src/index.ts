@@ -130,6 +130,7 @@ export type {
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
 export type { DeniedRequest, NetworkMode, PolicyLine, ProfileName } from "./core/values/run-policy.ts";
 export type { CallOptions } from "./library/call-options.ts";
+export type { DetachedCommand, DetachOptions, OutputOptions } from "./library/detached-command.ts";
 export type {
   Cleanup,
   Drydock,
@@ -141,7 +142,7 @@ export type {
   StrategyView,
 } from "./library/drydock.ts";
 export { openDrydock } from "./library/open-drydock.ts";
-export type { Plan, PlanSweeps, Plans, ResourceHandle, Review } from "./library/plan.ts";
+export type { CancelOptions, Plan, PlanSweeps, Plans, ResourceHandle, Review } from "./library/plan.ts";
 export type {
   Content,
   RunOptions,
@@ -220,6 +221,8 @@ export type {
   UpdateResult,
 } from "./plans/updates/update-views.ts";
 export type { CaptureRequest, CaptureResult } from "./run/capture.ts";
+export type { DetachRequest } from "./run/detached/detached-start.ts";
+export type { DetachedOutput } from "./run/detached/output-reading.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type {
   ExplainedDestination,

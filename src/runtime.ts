@@ -97,10 +97,7 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
         (await import("./run/capture.ts")).capture(await parts.runs(), plan, request),
       spawn: async (plan, request, how) =>
         (await import("./run/spawn.ts")).spawn(await parts.runs(), plan, request, how),
-      detached: async (plan) => {
-        const { lastDetached } = await import("./plans/history/last-detached.ts");
-        return await lastDetached(parts.session, (await parts.session.plans.find(plan)).id);
-      },
+      detached: parts.detached,
       run: async (request, how) =>
         (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request, how),
       explain: async (request) => {
@@ -351,7 +348,20 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     housekeeping: { session, uses, folders, recovery, undoRetention, closedPlans: new ClosedPlans(session) },
   };
 
+  const detached = async () => {
+    const { DetachedCommands } = await import("./run/detached/detached-commands.ts");
+    const config = options.config === undefined ? {} : { config: options.config };
+    const notice = (notice: Notice) => options.onNotice?.(notice);
+    const place = { stateDir, cwd, environment, ...config };
+    return new DetachedCommands({ session, place, plans: services.plans, notice });
+  };
   const checkRun = async () =>
     (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
-  return { session, registry, register, types, chooser, creation, ...services, runs, explain, checkRun };
+  return {
+    ...{ session, registry, register, types, chooser, creation, ...services, runs, explain, checkRun },
+    detached: loadedLate(detached, [
+      ...(["start", "running", "last", "show", "output", "write", "resize", "ended", "end"] as const),
+      "cancel",
+    ]),
+  };
 }

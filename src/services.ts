@@ -9,7 +9,6 @@ import type { CheckpointService } from "./plans/checkpoints/checkpoint-service.t
 import type { CleanupService } from "./plans/cleanup/cleanup-service.ts";
 import type { DoctorReport } from "./plans/doctor.ts";
 import type { PlanEntries } from "./plans/entries/plan-entries.ts";
-import type { LastDetached } from "./plans/history/last-detached.ts";
 import type { EventsOptions, PlanLog } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";
 import type { PlanReviews } from "./plans/review/plan-reviews.ts";
@@ -17,6 +16,7 @@ import type { SandboxManager } from "./plans/sandbox-manager.ts";
 import type { PlanScratch } from "./plans/scratch/plan-scratch.ts";
 import type { PlanUpdates } from "./plans/updates/plan-updates.ts";
 import type { CaptureRequest, CaptureResult } from "./run/capture.ts";
+import type { DetachedCommands } from "./run/detached/detached-commands.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
 import type { ExplainRequest, ExplainRunRequest, RunExplanation } from "./run/policy/explain.ts";
 import type { RunHow, RunOutcome, RunRequest } from "./run/run-once.ts";
@@ -95,8 +95,8 @@ export interface Services {
   capture(plan: string | undefined, request: CaptureRequest): Promise<CaptureResult>;
   /** Starts a command inside, with streams for the caller. */
   spawn(plan: string | undefined, request: SpawnRequest, how?: SpawnHow): Promise<SpawnedCommand>;
-  /** The detached command that was started last in a plan. */
-  detached(plan: string | undefined): Promise<LastDetached | undefined>;
+  /** Commands that go on without the process that started them. */
+  readonly detached: Pick<DetachedCommands, keyof DetachedCommands>;
   /** Makes a plan for one command, runs the command inside, and lands, keeps or throws away its changes. */
   run(request: RunRequest, how?: RunHow): Promise<RunOutcome>;
   /** What a command would be allowed, and what says so. Runs nothing. */

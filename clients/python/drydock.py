@@ -20,6 +20,7 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import math
 import os
 import re
 import shutil
@@ -27,13 +28,16 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Callable, Iterable, Iterator, Literal, Mapping, Sequence, TypedDict, Union
 from urllib.parse import quote
 
-__all__ = ["Client", "Command", "ConflictError", "DrydockError", "Plan", "Progress", "plan"]
+__all__ = ["Client", "Command", "ConflictError", "DetachedCommand", "DrydockError", "Plan", "Progress", "plan"]
 
 JSON = Any
+# How many seconds one request waits for the end of a command.
+_LONGEST_WAIT = 60
 Content = Union[str, bytes, BinaryIO, Iterable[bytes]]
 
 
@@ -118,6 +122,25 @@ class Explanation(TypedDict, total=False):
     limits: dict[str, int]
     limitsFrom: dict[str, str]
     refused: list[dict[str, str]]
+
+
+class DetachedInfo(TypedDict, total=False):
+    exec: str
+    command: str
+    state: Literal["running", "ended", "killed"]
+    since: str
+    pid: int
+    endedAt: str
+    exitCode: int
+    signal: str
+    durationMs: float
+    aborted: bool
+    limit: str
+    denied: list[dict[str, JSON]]
+
+
+# "from" is no name for a member of a class.
+Output = TypedDict("Output", {"text": str, "from": int, "next": int, "omitted": int, "isExcerpt": bool}, total=False)
 
 
 class Applied(TypedDict, total=False):
@@ -522,6 +545,23 @@ class Plan:
         """Runs a command inside, and gives its output as it comes; see `Command`."""
         return Command(self._client, self._at("/exec-stream"), {"command": [*command], **options})
 
+    def detach(self, command: Sequence[str], **options: JSON) -> DetachedCommand:
+        """Starts a command inside that goes on without this program and the server; see `DetachedCommand`.
+
+        Options are those of `run`, and terminal, the size of its terminal: {"rows": 24, "columns": 80}.
+        """
+        info = self._post("/commands", {"command": [*command], **options})
+        return DetachedCommand(self._client, self.id, info["exec"])
+
+    def commands(self) -> list[DetachedCommand]:
+        """The detached commands that run inside, whoever started them."""
+        running = self._get("/commands")["commands"]
+        return [DetachedCommand(self._client, self.id, info["exec"]) for info in running]
+
+    def command(self, exec: str) -> DetachedCommand:
+        """The detached command with this id, also one that has ended."""
+        return DetachedCommand(self._client, self.id, self._get(f"/commands/{_part(exec)}")["exec"])
+
     def explain(self, command: Sequence[str] | None = None, **options: JSON) -> Explanation:
         """What a command inside would be allowed, and what says so. Runs nothing.
 
@@ -644,9 +684,9 @@ class Plan:
         """Throws the work away, or these paths of it, or what votes reject; the plan stays open."""
         return self._post("/rollback", {"only": only, "rejected": rejected}, on_progress)
 
-    def cancel(self, *, on_progress: OnProgress | None = None) -> PlanInfo:
-        """Throws the work away and closes the plan."""
-        return self._post("/cancel", {}, on_progress)
+    def cancel(self, *, force: bool | None = None, on_progress: OnProgress | None = None) -> PlanInfo:
+        """Throws the work away and closes the plan; with `force` its detached command ends first."""
+        return self._post("/cancel", {"force": force}, on_progress)
 
     def request_review(self, message: str | None = None) -> dict[str, JSON]:
         return self._post("/review", {"message": message})
@@ -800,6 +840,50 @@ class Command:
 
     def _at(self, what: str) -> str:
         return f"/execs/{_part(self._exec)}/{what}"
+
+
+class DetachedCommand:
+    """A command that goes on without this program and without the server, at a terminal of its own.
+
+    The last 256 KiB of what it writes are kept, also when it has ended.
+    """
+
+    def __init__(self, client: Client, plan: str, exec: str) -> None:
+        self._client = client
+        self.plan_id = plan
+        self.exec = exec
+
+    def show(self) -> DetachedInfo:
+        """How it is now: running, ended, or killed together with the process that keeps it."""
+        return self._client._json("GET", self._at())
+
+    def output(self, *, start: int | None = None, last: int | None = None) -> Output:
+        """What it wrote, from this byte on, or the last bytes of it. `os.fsencode(output["text"])` are the bytes."""
+        return self._client._json("GET", self._at("/output"), query={"from": start, "last": last})
+
+    def write(self, content: str | bytes) -> None:
+        """Types at its terminal, and returns when that has taken it."""
+        with self._client._request("POST", self._at("/input"), content=content) as response:
+            response.read()
+
+    def resize(self, rows: int, columns: int) -> None:
+        self._client._json("POST", self._at("/resize"), body={"rows": rows, "columns": columns})
+
+    def wait(self, seconds: float | None = None) -> DetachedInfo:
+        """Waits for its end, or so long; then its `state` may still be running."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:
+            left = _LONGEST_WAIT if until is None else min(_LONGEST_WAIT, max(0, math.ceil(until - time.monotonic())))
+            info: DetachedInfo = self._client._json("GET", self._at("/end"), query={"seconds": left})
+            if info["state"] != "running" or (until is not None and time.monotonic() >= until):
+                return info
+
+    def end(self) -> DetachedInfo:
+        """Ends it: SIGTERM first, and SIGKILL after five seconds."""
+        return self._client._json("POST", self._at("/end"), body={})
+
+    def _at(self, what: str = "") -> str:
+        return f"/plans/{_part(self.plan_id)}/commands/{_part(self.exec)}{what}"
 
 
 @contextmanager

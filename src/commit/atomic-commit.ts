@@ -321,8 +321,18 @@ function resultOf(plan: PlanRecord, outcome: Outcome): CommitAllResult {
       (attention ?? []).map((item) => ({ resource, ...item })),
     ),
     ...(record.leaves !== undefined && { stays: record.leaves }),
-    warnings: [...outcome.warnings, ...inPlaceWarnings(record)],
+    warnings: [
+      ...outcome.warnings,
+      ...inPlaceWarnings(record),
+      ...(outcome.cause instanceof DryRunEnd ? preparedWarnings(record) : []),
+    ],
   };
+}
+
+function preparedWarnings({ participants }: TransactionRecord): string[] {
+  return participants.flatMap(({ resource, prepared }) =>
+    (prepared?.warnings ?? []).map((warning) => `${resource}: ${warning}`),
+  );
 }
 
 function inPlaceWarnings(record: TransactionRecord): string[] {

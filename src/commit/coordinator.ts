@@ -58,7 +58,7 @@ export class Coordinator {
     const { record } = run;
     switch (effect.do) {
       case "prepare":
-        return await this.#undecided(run, effect, () => this.#prepare(record, effect.index));
+        return await this.#undecided(run, effect, () => this.#prepare(run, effect.index));
       case "start-reversible":
       case "start-irreversible":
         return await this.#undecided(run, effect, () => this.#start(record, effect.index));
@@ -100,8 +100,8 @@ export class Coordinator {
     }
   }
 
-  async #prepare(record: TransactionRecord, index: number): Promise<TransactionRecord> {
-    return await this.#saveUnlessSavedNext(record, await this.#calls.prepare(record, index));
+  async #prepare({ record, dryRun }: Run, index: number): Promise<TransactionRecord> {
+    return await this.#saveUnlessSavedNext(record, await this.#calls.prepare(record, index, dryRun));
   }
 
   async #start(record: TransactionRecord, index: number): Promise<TransactionRecord> {

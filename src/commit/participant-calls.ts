@@ -18,9 +18,10 @@ export class ParticipantCalls {
     this.#sandboxes = sandboxes;
   }
 
-  async prepare(record: TransactionRecord, index: number): Promise<CommitEvent> {
+  async prepare(record: TransactionRecord, index: number, dryRun: boolean): Promise<CommitEvent> {
     const { ref } = participantAt(record, index);
-    const prepared = await this.#strategyOf(record, index).prepare(ref, transactionFor(record, index));
+    const transaction = { ...transactionFor(record, index), ...(dryRun && { dryRun: true as const }) };
+    const prepared = await this.#strategyOf(record, index).prepare(ref, transaction);
     return { was: "prepared", index, prepared };
   }
 

@@ -269,6 +269,12 @@ export interface Transaction<Prepared extends PlainRecord = PlainRecord> {
   readonly allow?: readonly string[];
   /** What a policy protects. Given only to prepare, and only to Drydock's own strategies. */
   readonly protect?: Protection;
+  /**
+   * The commit ends before its decision, and this prepare is taken back in any case. A strategy that can't
+   * take it back exactly only checks what it can, and says in `warnings` what is left to the real one. Given
+   * only to prepare.
+   */
+  readonly dryRun?: true;
   /** For an undo: the landed transaction that it takes back, with the result of this strategy's prepare. */
   readonly undoes?: { readonly id: string; readonly prepared: PreparedCommit<Prepared> };
 }

@@ -85,5 +85,8 @@ export const captureFields = {
   maxOutputBytes: optional(amount),
 };
 
-const windowSize = fields<NonNullable<SpawnRequest["terminal"]>>({ rows: amount, columns: amount });
+export const windowSize = fields<NonNullable<SpawnRequest["terminal"]>>({ rows: amount, columns: amount });
 export const spawnFields = { ...commandFields, terminal: optional(windowSize) };
+
+const { signal: _, onStart: __, ...startedFields } = spawnFields;
+export const detachFields = startedFields;

@@ -1,5 +1,6 @@
 import type { Services } from "../services.ts";
 import { callsOf } from "./calls.ts";
+import { detachHandle } from "./detached-handle.ts";
 import type { Plan, ResourceHandle } from "./plan.ts";
 import { checkedPlan, checkedResource, checkedSweeps } from "./public-arguments.ts";
 import { reviewHandle } from "./review-handle.ts";
@@ -25,6 +26,7 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     spawn: async (request) =>
       await call("spawn", request, (rest) => services.spawn(id, { ...rest, signal: operations.signal })),
     explain: async (request = {}) => await services.explainExec(id, request),
+    ...detachHandle(services, id),
     diff: async (options) => await call("diff", options, (rest) => plans.diff(id, rest)),
     patch: (options = {}) =>
       operations.each({ operation: "patch", planId: id, ...options }, () => plans.patch(id, options)),
@@ -34,7 +36,6 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     approval: async () => await plans.approval(id),
     undo: async (options) => await call("undo", options, (rest) => plans.undo(id, rest)),
     rollback: async (options) => await call("rollback", options, (rest) => plans.rollback(id, rest)),
-    cancel: async (options) => await call("cancel", options, () => plans.cancel(id)),
     checkpoint: async (options) =>
       await call("checkpoint", options, (rest) => checkpoints.checkpoint(id, rest)),
     checkpoints: async () => await checkpoints.list(id),

@@ -57,6 +57,7 @@ import type { ExplainRequest, RunExplanation } from "../run/policy/explain.ts";
 import type { SpawnedCommand, SpawnRequest } from "../run/spawn.ts";
 import type { SweepReport } from "../sandboxes/sweep-report.ts";
 import type { CallOptions } from "./call-options.ts";
+import type { DetachedCommand, DetachOptions } from "./detached-command.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** All plans of a state directory. */
@@ -84,6 +85,11 @@ export interface ResourceHandle {
   sql(script: string, options?: CallOptions): Promise<readonly StatementResult[]>;
   /** The record of the sandbox, which is made if it is missing. */
   sandbox(): Promise<SandboxRecord>;
+}
+
+export interface CancelOptions {
+  /** Ends the detached command that runs in the plan first. Default: the plan is then refused as busy. */
+  readonly force?: boolean;
 }
 
 /**
@@ -116,6 +122,15 @@ export interface Plan extends ResourceHandle {
   spawn(request: SpawnRequest): Promise<SpawnedCommand>;
   /** What a command inside would be allowed, and which line or profile says so. Runs nothing. */
   explain(request?: ExplainRequest): Promise<RunExplanation>;
+  /**
+   * Starts a command inside that goes on without this program, at a terminal of its own. One at a time runs
+   * in a plan.
+   */
+  detach(options: DetachOptions): Promise<DetachedCommand>;
+  /** The detached commands that run inside, whichever program started them. */
+  commands(): Promise<readonly DetachedCommand[]>;
+  /** A detached command, also one that has ended. Default: the one that was started last. */
+  command(exec?: string): Promise<DetachedCommand>;
 
   /**
    * The changes that would land. The digest covers all of them, even where `paths` narrows the list. `allow`
@@ -152,7 +167,7 @@ export interface Plan extends ResourceHandle {
    */
   rollback(options?: RollbackOptions & CallOptions): Promise<RollbackResult>;
   /** Throws the work away and closes the plan. */
-  cancel(options?: CallOptions): Promise<PlanView>;
+  cancel(options?: CancelOptions & CallOptions): Promise<PlanView>;
 
   /**
    * Saves all sandboxes at once. A checkpoint with a label stays until a restore, a rollback or a landing

@@ -47,6 +47,7 @@ import {
   explainFields,
   spawnFields,
 } from "./command-arguments.ts";
+import { detachMethods } from "./detached-handle.ts";
 import { diffFields, diffPageOptions } from "./diff-arguments.ts";
 import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
@@ -150,6 +151,7 @@ const planMethods: CheckedMethods<Plan> = {
   run: [["request", fields<CaptureRequest>(captureFields)]],
   spawn: [["request", fields<SpawnRequest>(spawnFields)]],
   explain: [["request", optional(fields<ExplainRequest>(explainFields))]],
+  ...detachMethods,
   diff: [
     ["options", optional(fields<DiffOptions & CallOptions>({ ...diffFields, ...callFields, onChange }))],
   ],
@@ -185,7 +187,6 @@ const planMethods: CheckedMethods<Plan> = {
       ),
     ],
   ],
-  cancel: [callOptions],
   checkpoint: [
     ["options", optional(fields<CheckpointOptions & CallOptions>({ ...callFields, label: optional(text) }))],
   ],

@@ -12,7 +12,7 @@ import { isThere } from "../system/data/existence.ts";
 import { factsOfPath } from "../system/data/locations.ts";
 import { currentBootId } from "../system/process/process-identity.ts";
 import { reviewState } from "./approvals.ts";
-import { lastDetached } from "./history/last-detached.ts";
+import { detachedCommand } from "./history/detached-command.ts";
 import { hasLabels } from "./plan-labels.ts";
 import type { DetachedView, ListPlansOptions, PlanResourceView, PlanView } from "./plan-views.ts";
 
@@ -57,9 +57,9 @@ export class PlanDescriptions {
   }
 
   async #detached(planId: string): Promise<DetachedView | undefined> {
-    const last = await lastDetached(this.#session, planId);
+    const last = await detachedCommand(this.#session, planId);
     if (last === undefined) return undefined;
-    const { exec: _, output: __, ...view } = last;
+    const { output: _, ...view } = last;
     return view;
   }
 

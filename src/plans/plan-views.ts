@@ -3,7 +3,9 @@ import type { Change, ChangeKind, ChangeOperation, DiffStats } from "../core/cha
 import type { PlanLabels, PlanState } from "../core/plan.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
 import type { LastingResource } from "../core/transaction.ts";
+import type { LimitName } from "../core/values/limits.ts";
 import type { PlanLogEntry } from "../core/values/plan-events.ts";
+import type { DeniedRequest } from "../core/values/run-policy.ts";
 import type { LandedView } from "./landing-views.ts";
 import type { WantedLabels } from "./plan-labels.ts";
 import type { ReviewState } from "./review/approval-views.ts";
@@ -44,14 +46,26 @@ export interface PlanView {
 
 /** A detached command: it runs, has ended, or was killed together with the process that keeps it. */
 export interface DetachedView {
+  /** Its id in the history of the plan. */
+  readonly exec: string;
   readonly command: string;
+  readonly state: "running" | "ended" | "killed";
   /** UTC, ISO 8601. */
   readonly since: string;
   /** While it runs: the process that keeps it. */
   readonly pid?: number;
-  /** If it ended by itself. UTC, ISO 8601. */
+  /** If it has ended and was not killed. UTC, ISO 8601. */
   readonly endedAt?: string;
   readonly exitCode?: number;
+  /** The signal that ended it, as a shell tells it: by an exit code above 128. */
+  readonly signal?: string;
+  readonly durationMs?: number;
+  /** It was ended by request, or with its plan. */
+  readonly aborted?: true;
+  /** The limit that it met. */
+  readonly limit?: LimitName;
+  /** What it was not allowed to reach. */
+  readonly denied?: readonly DeniedRequest[];
 }
 
 export interface PlanResourceView {

@@ -7,14 +7,9 @@ import { mayMountOnMachine } from "../system/mount/privilege.ts";
 import { newId } from "../system/state/new-id.ts";
 import { commandSpec } from "./launch/command-spec.ts";
 import type { ViewStep } from "./launch/launch-spec.ts";
-import { CommandLauncher } from "./launch/launcher.ts";
+import { CommandLauncher, isWithoutNamespaces, SHARED_PROCESSES } from "./launch/launcher.ts";
 import { newView } from "./view/new-view.ts";
-import {
-  confinementAfter,
-  confinementDetail,
-  isWithoutNamespaces,
-  SHARED_PROCESSES,
-} from "./walls/without-namespaces.ts";
+import { confinementAfter, confinementDetail } from "./walls/without-namespaces.ts";
 
 interface RunCheck {
   readonly ok: boolean;

@@ -33,7 +33,13 @@ import {
   startFolder,
 } from "./exec.ts";
 import { commandSpec } from "./launch/command-spec.ts";
-import { CommandLauncher, killIfItFails, type RunningCommandProcess } from "./launch/launcher.ts";
+import {
+  CommandLauncher,
+  isWithoutNamespaces,
+  killIfItFails,
+  type RunningCommandProcess,
+  weakerSentences,
+} from "./launch/launcher.ts";
 import { CommandAbort } from "./limits/command-abort.ts";
 import { CommandLimits, metBeforeEnd } from "./limits/command-limits.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
@@ -43,15 +49,7 @@ import { foreignWorkspaces } from "./view/foreign-workspaces.ts";
 import { joinedView, lostSentence, newView, removeOwnFolder } from "./view/new-view.ts";
 import { isInSandbox, viewToJoin } from "./view/shared-view.ts";
 import { distinctlyShown, pathInside, shownByLink, shownSandbox } from "./view/shown-sandbox.ts";
-import { firstPlace } from "./walls/places.ts";
-import { walledSpec } from "./walls/walled-command.ts";
-import {
-  type Confinement,
-  confinementAfter,
-  isWithoutNamespaces,
-  SHARED_PROCESSES,
-  weakness,
-} from "./walls/without-namespaces.ts";
+import type { Confinement } from "./walls/without-namespaces.ts";
 import { afterCommand, beforeCommand } from "./write-back/around-command.ts";
 
 export interface RunsParts {
@@ -127,7 +125,6 @@ export class Runs {
     return result;
   }
 
-  /** Starts a command. */
   async start(key: string | undefined, request: StartRequest): Promise<StartedCommand> {
     assertCommand(request.command);
     if (request.signal?.aborted === true) throw new InterruptedError();
@@ -181,8 +178,8 @@ export class Runs {
     for (const sentence of await caches.end()) this.#note("cache", plan, sentence);
     if (limit !== undefined)
       notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
-    const { denied } = network;
-    if (denied.length > 0) this.#note("denied", plan, network.sentence);
+    const { denied, sentences } = network.end();
+    for (const sentence of sentences) this.#note("denied", plan, sentence);
     const signal = signalOf(exitCode);
     const facts = {
       exitCode,
@@ -219,7 +216,7 @@ export class Runs {
     const network = new CommandNetwork(policy.network);
     const channel = new CommandChannel(this.#channelPlace(plan), policy.channel.isOn);
     try {
-      await network.publish(policy.ports);
+      await network.prepare(policy, plan);
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, {
         ...{ launcher, limits, network, channel, use, entered, others, policy },
@@ -227,11 +224,12 @@ export class Runs {
       const upAt = milliseconds();
       await killIfItFails(running, async () => {
         if (!launcher.isWalled) channel.open(running);
-        await network.connect(running);
+        await network.connect(running, launcher.isWalled);
         for (const port of network.published)
           this.#parts.notice({ kind: "published", planId: plan.id, ...port });
         limits.watch(() => scratchUse(folders, plan.id), running);
-        if (running.weaker.length > 0) this.#note("weaker", plan, SHARED_PROCESSES);
+        const less = weakerSentences(running.weaker, launcher.isWalled && network.isGuarding);
+        for (const each of less) this.#note("weaker", plan, each);
         request.onStart?.({ signal: (name) => running.signal(name) });
         // Nothing can be joined without namespaces, and the keeper ends with its Drydock.
         if (!launcher.isWalled) use.started(running.first);
@@ -281,9 +279,10 @@ export class Runs {
         const tooTight = attempt.limits.tooTight();
         if (tooTight !== undefined) throw tooTight;
         if (isWithoutNamespaces(thrown) && !attempt.launcher.isWalled) {
+          const { confinementAfter, weakness } = await import("./walls/without-namespaces.ts");
           attempt.confinement = confinementAfter(thrown, request);
           attempt.launcher.useWalls();
-          this.#note("weaker", plan, weakness(thrown, attempt.confinement, firstPlace(attempt.entered)));
+          this.#note("weaker", plan, weakness(thrown, attempt.confinement, attempt.entered));
         }
         // It is too late to tell whether another process caused it: its mount may have lasted only a moment.
         else if (!(thrown instanceof UnsupportedError) || tries === MOST_ATTEMPTS) throw thrown;
@@ -300,7 +299,7 @@ export class Runs {
 
   async #launch(plan: PlanRecord, request: ExecRequest, attempt: Attempt): Promise<RunningCommandProcess> {
     const { session, folders, environment } = this.#parts;
-    const { launcher, limits, network, channel, use, entered, others, policy } = attempt;
+    const { launcher, limits, network, channel, use, entered, others, policy, confinement } = attempt;
     const strict = request.strict === true;
     const stateDir = realPathOf(session.stateDir) ?? session.stateDir;
     const shown = distinctlyShown(entered.flatMap((item) => item.shown ?? []));
@@ -314,8 +313,8 @@ export class Runs {
       ...workspaces,
       ...[policy.caches.root, ...folders.scratchElsewhere()].filter(isThere),
     ];
-    const { confinement } = attempt;
-    if (confinement !== undefined)
+    if (confinement !== undefined) {
+      const { walledSpec } = await import("./walls/walled-command.ts");
       return await launcher.launch(
         await walledSpec(launcher, {
           ...{ plan, folder, shown, confinement, policy, command: request.command },
@@ -327,6 +326,7 @@ export class Runs {
           countsUser: limits.processLimit !== undefined,
         }),
       );
+    }
     const resources = writablePaths(plan, shown);
     const sockets = entered.flatMap((item) => item.sockets ?? []);
     const view = { folder, useId: use.id, environment, strict, shown, sockets, resources, policy };
@@ -346,7 +346,7 @@ export class Runs {
     );
     return await launcher.launch(
       commandSpec(launcher, {
-        ...{ steps, cwd, environment: variables, strict, network: network.own, channel: channel.spec },
+        ...{ steps, cwd, environment: variables, strict, ...network.spec, channel: channel.spec },
         command: request.command,
         processLimit: limits.processLimit,
         ...(joins !== undefined && { joins }),

@@ -1,6 +1,7 @@
 import type { Operation } from "./operation.ts";
 import { CHANGE_OPERATIONS } from "./operations/changes.ts";
 import { COMMAND_OPERATIONS } from "./operations/commands.ts";
+import { DETACHED_OPERATIONS } from "./operations/detached.ts";
 import { EVENT_OPERATIONS } from "./operations/events.ts";
 import { FILE_OPERATIONS } from "./operations/files.ts";
 import { LANDING_OPERATIONS } from "./operations/landing.ts";
@@ -18,6 +19,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...FILE_OPERATIONS,
   ...RUN_OPERATIONS,
   ...COMMAND_OPERATIONS,
+  ...DETACHED_OPERATIONS,
   ...CHANGE_OPERATIONS,
   ...REVIEW_OPERATIONS,
   ...LANDING_OPERATIONS,

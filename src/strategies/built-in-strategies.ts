@@ -1,6 +1,10 @@
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
-import { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "../core/strategy-names.ts";
+import {
+  BUILT_IN_STRATEGY_NAMES,
+  type BuiltInStrategyName,
+  builtInStrength,
+} from "../core/strategy-names.ts";
 import type { SandboxStrategyRegistry } from "./registry.ts";
 
 type StrategyClass = new (context: StrategyContext) => SandboxStrategy;
@@ -21,6 +25,8 @@ const BUILT_IN_STRATEGIES: {
     default: async () => (await import("./btrfs-snapshot/snapshot.ts")).SnapshotStrategy,
     "sqlite-database": async () =>
       (await import("./sqlite-snapshot/sqlite-snapshot.ts")).SqliteSnapshotStrategy,
+    "postgres-database": async () =>
+      (await import("./postgres-snapshot/postgres-snapshot.ts")).PostgresSnapshotStrategy,
   },
   overlay: {
     default: async () => (await import("./overlay/overlay.ts")).OverlayStrategy,
@@ -61,12 +67,19 @@ export function declareBuiltIn(registry: SandboxStrategyRegistry, context: Strat
     };
     const load = async (_: unknown, type?: string) => ({ strategy: (await maker(type)).make(context) });
     const only = ONLY_FOR[name];
-    registry.declare({ name, types: Object.keys(byType), ...(only && { only }), typeOf, load, maker });
+    const known = {
+      name,
+      types: Object.keys(byType),
+      strength: builtInStrength(name),
+      ...(only && { only }),
+    };
+    registry.declare({ ...known, typeOf, load, maker });
   }
 }
 
 /**
- * The reference of a SQLite snapshot has the location of the database; that of a folder snapshot has none.
+ * The reference of a snapshot of a database has its location, and names the kind of server if there is one;
+ * that of a folder snapshot has none.
  * The reference of a checkout says where its repository is, in it or elsewhere; if it does not, its sandbox
  * is that of a folder.
  */
@@ -74,7 +87,6 @@ function typeOf({ strategyName, metadata }: SandboxRef): string | undefined {
   const { repository, repositoryAt } = metadata;
   if (strategyName === "overlay")
     return (repository ?? repositoryAt) === undefined ? undefined : "git-checkout";
-  return strategyName === "snapshot" && typeof metadata["location"] === "string"
-    ? "sqlite-database"
-    : undefined;
+  if (strategyName !== "snapshot" || typeof metadata["location"] !== "string") return undefined;
+  return metadata["server"] === "postgres" ? "postgres-database" : "sqlite-database";
 }

@@ -49,6 +49,8 @@ export interface DeclaredStrategy {
   readonly types?: readonly string[];
   /** The types of resource that it can isolate, if that is known before it is loaded. */
   readonly only?: readonly string[];
+  /** The strength of the implementation for all other types, if that is known before it is loaded. */
+  readonly strength?: number;
   /** The one of `types` that a sandbox was made for, if any. */
   typeOf?(ref: SandboxRef): string | undefined;
   /** The options of new sandboxes. */

@@ -78,12 +78,33 @@ describe("A strategy that is declared for some types only", () => {
         return { strategy: strategyFor(["atlas"], { name: "maps" }) };
       },
     });
-    const namesFor = async (type: string, lineage: readonly string[]) =>
-      (await registry.listFor(resource(type, lineage), lineage)).strategies.map(({ name }) => name);
+    const namesFor = async (type: string, lineage: readonly string[]) => {
+      const { strategies } = await registry.listFor(resource(type, lineage), lineage);
+      return (await Array.fromAsync(strategies)).map(({ name }) => name);
+    };
     assert.deepEqual(await namesFor("book", ["book"]), ["kept"]);
     assert.deepEqual(loaded, []);
     assert.deepEqual(await namesFor("world", ["world", "atlas"]), ["kept", "maps"]);
     assert.deepEqual(loaded, ["maps"]);
+  });
+});
+
+describe("A strategy whose strength is known before it is loaded", () => {
+  it("is loaded only if the choice comes to it", async () => {
+    const registry = new SandboxStrategyRegistry();
+    const loaded: string[] = [];
+    for (const [name, strength] of Object.entries({ weak: 1, strong: 3, middle: 2 }))
+      registry.declare({
+        ...{ name, strength },
+        load: async () => {
+          loaded.push(name);
+          return { strategy: strategyFor(["folder"], { name }) };
+        },
+      });
+    const { strategies } = await registry.listFor(resource("folder"), ["folder"]);
+    assert.deepEqual(loaded, []);
+    for await (const { name } of strategies) if (name === "middle") break;
+    assert.deepEqual(loaded, ["strong", "middle"]);
   });
 });
 

@@ -19,6 +19,17 @@ interface StrategyList {
   readonly unusable: readonly UnusableStrategy[];
 }
 
+interface StrategyTurns {
+  /** Each is loaded when it is asked for. */
+  readonly strategies: AsyncIterable<RegisteredStrategy>;
+  readonly unusable: readonly UnusableStrategy[];
+}
+
+interface Strength {
+  readonly name: string;
+  readonly strength: number;
+}
+
 /**
  * The only place where names become strategies, built-in or not. A name that is not here is unknown
  * everywhere. A declared strategy, built-in or from a config, is loaded when it is first needed.
@@ -110,13 +121,22 @@ export class SandboxStrategyRegistry {
 
   /**
    * The implementations for a resource whose type has this lineage, the strongest first. Those that are known
-   * to be for other types are neither loaded nor listed.
+   * to be for other types are neither loaded nor listed, and those whose strength is known are loaded in
+   * their turn.
    */
-  async listFor(resource: Resource, lineage: readonly string[]): Promise<StrategyList> {
-    const names = [...this.#declared.values()]
-      .filter(({ only }) => only === undefined || only.some((type) => lineage.includes(type)))
-      .map(({ name }) => name);
-    return await this.#list(names, async (name) => [await this.resolve(name, { resource })]);
+  async listFor(resource: Resource, lineage: readonly string[]): Promise<StrategyTurns> {
+    const declared = [...this.#declared.values()].filter(
+      ({ only }) => only === undefined || only.some((type) => lineage.includes(type)),
+    );
+    const load = async (name: string) => await this.resolve(name, { resource });
+    const later = declared.filter((each) => each.strength !== undefined && !typeFor(each, { resource }));
+    const now = declared.filter((each) => !later.includes(each)).map(({ name }) => name);
+    const { strategies, unusable } = await this.#list(now, async (name) => [await load(name)]);
+    const turns = [
+      ...strategies.map((each) => ({ ...strengthOf(each), load: async () => each })),
+      ...later.map(({ name, strength = 0 }) => ({ name, strength, load: () => load(name) })),
+    ];
+    return { strategies: inTurn(turns.sort(strongerFirst)), unusable };
   }
 
   async #list(
@@ -133,7 +153,10 @@ export class SandboxStrategyRegistry {
         unusable.push({ name, error });
       }
     }
-    return { strategies: sorted([...this.#strategies.values(), ...loaded]), unusable };
+    const strategies = [...this.#strategies.values(), ...loaded].sort((a, b) =>
+      strongerFirst(strengthOf(a), strengthOf(b)),
+    );
+    return { strategies, unusable };
   }
 
   async #load(
@@ -206,8 +229,16 @@ function asOne([first, ...more]: readonly RegisteredStrategy[]): readonly Regist
   return [{ ...first, capabilities: { ...first.capabilities, resourceTypes } }];
 }
 
-function sorted(strategies: readonly RegisteredStrategy[]): readonly RegisteredStrategy[] {
-  return strategies.toSorted(
-    (a, b) => b.capabilities.strength - a.capabilities.strength || (a.name < b.name ? -1 : 1),
-  );
+async function* inTurn(
+  turns: readonly { readonly load: () => Promise<RegisteredStrategy> }[],
+): AsyncGenerator<RegisteredStrategy> {
+  for (const { load } of turns) yield await load();
+}
+
+function strengthOf({ name, capabilities: { strength } }: RegisteredStrategy): Strength {
+  return { name, strength };
+}
+
+function strongerFirst(a: Strength, b: Strength): number {
+  return b.strength - a.strength || (a.name < b.name ? -1 : 1);
 }

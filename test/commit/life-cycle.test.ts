@@ -129,7 +129,8 @@ describe("Strategies", () => {
       const isFor = ({ capabilities: { resourceTypes } }: (typeof strategies)[number]) =>
         resourceTypes === "all" || resourceTypes.includes(type);
       const resource = { id: "r", name: "r", type, location: workshop.base, properties: {} };
-      const listed = (await registry.listFor(resource, [type])).strategies.filter(isFor);
+      const turns = await registry.listFor(resource, [type]);
+      const listed = (await Array.fromAsync(turns.strategies)).filter(isFor);
       const names = (some: typeof strategies) => some.map(({ name }) => name).sort();
       assert.deepEqual(names(listed), names(strategies.filter(isFor)), type);
     }

@@ -8,6 +8,7 @@ import { openServices } from "../../src/runtime.ts";
 import type { Services } from "../../src/services.ts";
 import type { ChildCall } from "../rivals/drydock-child.ts";
 import { DrydockProcess, lastError, lastResult, type ProcessEnd } from "../rivals/drydock-process.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const FOLDERS = ["one", "two", "one/inner"];
@@ -137,13 +138,16 @@ describe("Two processes at once", () => {
   });
 });
 
-describe("Ten processes at once", () => {
+/** How many are at it. */
+const CROWD = IS_LONG ? 10 : 6;
+
+describe(`${CROWD} processes at once`, () => {
   it("[A14] [L3] each make a plan over one folder, write and apply: all land, none mixed", {
     timeout: 120_000,
   }, async () => {
     await using scene = new NestedFolders();
     const ends = await Promise.all(
-      Array.from({ length: 10 }, (_, at) => {
+      Array.from({ length: CROWD }, (_, at) => {
         const name = `plan-${at}`;
         return scene
           .process([
@@ -161,7 +165,7 @@ describe("Ten processes at once", () => {
       for (const name of ["a", "b"])
         assert.equal(scene.textIfThere(`one/mine-${at}/${name}`), applied ? `${at}\n` : undefined);
     });
-    assert.ok(ends.filter(succeeded).length >= 5, "most get their turn in time");
+    assert.ok(ends.filter(succeeded).length >= CROWD / 2, "most get their turn in time");
     const drydock = await scene.open();
     assert.deepEqual(drydock.recovery.pending, []);
   });

@@ -35,5 +35,6 @@ const factory: StrategyFactory = {
 
 // What needs no repository is tried with the overlay of a folder.
 describeConformance("overlay of a git checkout", factory, {
+  oneIn: 2,
   ...(!IS_LONG && { groups: ["life cycle", "conflicts", "checkpoints", "undo"] }),
 });

@@ -3,8 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { CaseResult, ConformanceCase, ConformanceGroup } from "../../src/testing/index.ts";
-import { conformanceCases } from "../../src/testing/index.ts";
+import type { CaseResult, ConformanceGroup } from "../../src/testing/index.ts";
 import {
   type ImageFileSystem,
   type Mounted,
@@ -14,7 +13,7 @@ import {
 } from "../support/file-systems.ts";
 import { IS_LONG } from "../support/long-form.ts";
 import { BY_KERNEL, OVERLAY_RUNS, type OverlayRun, runOverlay } from "../support/overlay-runs.ts";
-import { OF_FILE_SYSTEMS, titleOf } from "./describe-conformance.ts";
+import { chosenCases, OF_FILE_SYSTEMS, titleOf } from "./describe-conformance.ts";
 
 type Result = Pick<CaseResult, "name" | "group" | "outcome" | "reason">;
 
@@ -39,25 +38,37 @@ const EXCLUDED: { readonly [title: string]: readonly string[] } = {
 /** What may depend on how an overlay is mounted: in a normal run the rest is tried with one by the kernel. */
 const OF_WAYS: readonly ConformanceGroup[] = ["isolation", "exactness", "checkpoints"];
 
+/** One in so many cases of these groups; without a group, of all. */
+interface OverlayCases {
+  readonly groups: readonly ConformanceGroup[];
+  readonly oneIn: number;
+}
+
+const ALL: OverlayCases = { groups: [], oneIn: 1 };
+
 /** The suite in a process of its own, whose results are looked at one by one. */
 function describeOverlay(
   title: string,
   run: OverlayRun,
   folder: () => string,
-  groups: readonly ConformanceGroup[] = [],
+  { groups, oneIn }: OverlayCases,
 ): void {
   describe(`[S9] [O2] overlay ${title}`, { skip: run.skip }, () => {
     let results: readonly Result[] = [];
     before(async () => {
-      const said = await runOverlay(run, "test/conformance/overlay-run.ts", [run.way, folder(), ...groups]);
+      const said = await runOverlay(run, "test/conformance/overlay-run.ts", [
+        run.way,
+        folder(),
+        String(oneIn),
+        ...groups,
+      ]);
       results = said
         .trim()
         .split("\n")
         .map((line) => JSON.parse(line) as Result);
     });
 
-    const isChosen = ({ group }: ConformanceCase) => groups.length === 0 || groups.includes(group);
-    for (const candidate of conformanceCases.filter(isChosen))
+    for (const candidate of chosenCases({ groups: groups.length === 0 ? undefined : groups, oneIn }))
       it(titleOf(candidate), (t) => {
         const result = results.find(({ name }) => name === candidate.name);
         if (result?.outcome === "excluded") t.diagnostic(`excluded: ${result.reason}`);
@@ -83,7 +94,12 @@ describe("on the file system of temporary files", { concurrency: 2 }, () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
   for (const run of OVERLAY_RUNS)
-    describeOverlay(run.title, run, () => folder, IS_LONG || run === BY_KERNEL ? [] : OF_WAYS);
+    describeOverlay(
+      run.title,
+      run,
+      () => folder,
+      IS_LONG || run === BY_KERNEL ? ALL : { groups: OF_WAYS, oneIn: 2 },
+    );
 });
 
 for (const kind of ["ext4", "xfs", "btrfs", "tmpfs"] as const) {
@@ -98,7 +114,7 @@ for (const kind of ["ext4", "xfs", "btrfs", "tmpfs"] as const) {
       `${BY_KERNEL.title}, on ${kind}`,
       BY_KERNEL,
       () => join(mounted.path, "folder"),
-      IS_LONG ? [] : OF_FILE_SYSTEMS,
+      IS_LONG ? ALL : { groups: OF_FILE_SYSTEMS, oneIn: 3 },
     );
   });
 }

@@ -21,16 +21,16 @@ const errors: typeof errorCases = (scenario, points) => [
     scenario,
     spread(
       points.filter(({ name, pass }) => OWN.test(name) && pass > 1),
-      3,
+      1,
     ),
   ),
 ];
 
 describe("SIGKILL at every failpoint, in checkpoints of plans", () => {
   it("[C2][C7][A17] a crash in checkpoint leaves a whole one or none, and the work as it was", (t) =>
-    disturb(t, savePlan, COPY, INNER));
+    disturb(t, savePlan, COPY, { ...INNER, own: /^checkpoint\./, some: 4 }));
   it("[C6][C7][A17] a crash in restore leaves all sandboxes at the checkpoint, or none", (t) =>
-    disturb(t, restorePlan, COPY, INNER));
+    disturb(t, restorePlan, COPY, { ...INNER, own: /^(?:checkpoint|restore)\./, some: 3 }));
   for (const failpoints of ["restore.remove:2=kill", "checkpoint.end-restore:2=kill"])
     itInLongForm(
       `[C6][A17] a crash in the recovery from a crash in restore (${failpoints}) is just another crash`,
@@ -40,7 +40,7 @@ describe("SIGKILL at every failpoint, in checkpoints of plans", () => {
 
 describe("an error at every failpoint, in checkpoints of plans", () => {
   it("[A5][C7] in checkpoint: a whole one or none, and the work as it was", (t) =>
-    disturb(t, savePlan, SMALL, { by: errors, ...INNER }));
+    disturb(t, savePlan, SMALL, { by: errors, ...INNER, some: 4 }));
   it("[A5][C6] in restore: all sandboxes at the checkpoint, or none", (t) =>
-    disturb(t, restorePlan, SMALL, { by: errors, at: OWN }));
+    disturb(t, restorePlan, SMALL, { by: errors, at: OWN, some: 4 }));
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { IS_LONG } from "../support/long-form.ts";
 import { type Case, runCases } from "./case-run.ts";
-import { eachOnce, firstAndLast, type Point, spread, tracePoints, untried } from "./points.ts";
+import { eachOnce, firstAndLast, type Point, spreadBesides, tracePoints, untried } from "./points.ts";
 import { runScenario, type Scenario } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
@@ -26,8 +26,10 @@ export interface Disturbance {
   readonly by?: (scenario: Scenario, points: readonly Point[]) => Case[];
   /** Only at points whose name matches: what is tried elsewhere is not tried again, but for a long run. */
   readonly at?: RegExp;
-  /** Only at so many of them, evenly spread, but for a long run. */
+  /** Only at so many of them, evenly spread, but for a long run; those of `own` are not counted. */
   readonly some?: number;
+  /** Points at which no other file of tests kills: all of them are tried, also where `some` is given. */
+  readonly own?: RegExp;
   /** Which passes. Default: the last of each. */
   readonly choose?: (passes: ReadonlyMap<string, number>) => Point[];
 }
@@ -46,12 +48,14 @@ export async function disturb(
   t: TestContext,
   scenario: Scenario,
   options: WorldOptions,
-  { by = killCases, at = /./, some, choose = eachOnce }: Disturbance = {},
+  { by = killCases, at = /./, some, own, choose = eachOnce }: Disturbance = {},
 ): Promise<void> {
   const passes = await tracePoints(scenario, options);
   const matching = choose(passes).filter(({ name }) => IS_LONG || at.test(name));
-  const points = some === undefined ? matching : spread(matching, some);
+  const points = some === undefined ? matching : spreadBesides(matching, own, some);
   const cases = by(scenario, untried(points, triedBy(by)));
+  // What is left out here has other tests, so no later scenario of this file has to make up for it.
+  if (some !== undefined) for (const { name } of matching) triedBy(by).add(name);
   assert.ok(cases.length > 0, `${scenario.name} passes no point that matches ${at}`);
   await runCases(scenario, options, cases);
   t.diagnostic(

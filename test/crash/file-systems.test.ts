@@ -28,10 +28,11 @@ describe("originals on several file systems in one plan", { skip: whyNoImages() 
   it("[A3][A9][A17] a crash in apply over ext4, xfs and btrfs leaves all old or all new", (t) =>
     disturb(t, apply, copying({ folder: on("ext4") }, { folder: on("xfs") }, { folder: on("btrfs") }), {
       at: TELLING,
+      some: 6,
     }));
 
   it("[A3][A9][A17] a crash in undo over btrfs and the file system of the state leaves all new or all old", (t) =>
-    disturb(t, undo, copying({ folder: on("btrfs") }, { folder: fastFolder() }), { at: TELLING }));
+    disturb(t, undo, copying({ folder: on("btrfs") }, { folder: fastFolder() }), { at: TELLING, some: 3 }));
 
   it("[C2][A9] a crash in create with the workspaces beside their originals leaves nothing there", (t) =>
     disturb(t, create, copying({ folder: on("ext4"), hasDefaultAcl: true }, { folder: on("xfs") }), {

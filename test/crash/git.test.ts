@@ -68,7 +68,7 @@ describe("a folder and a git checkout in one plan", () => {
     disturb(t, apply, MIXED, {
       at: /^git(?:-lock|-landing|\.(?:fetch|merge|commit|flush|undo))/,
       by: errorCases,
-      some: 3,
+      some: 2,
     }));
   itInLongForm("[G3][A5] an error in undo is all or nothing", (t) =>
     disturb(t, undo, MIXED, { at: TAKING_BACK, by: errorCases }),

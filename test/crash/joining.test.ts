@@ -14,7 +14,7 @@ const OWN =
 describe("SIGKILL at the failpoints of adding a resource to a plan", () => {
   for (const options of [COPY, OVERLAY])
     it(`[W6] with ${String(options.strategy)}: the resource has joined with what was written there, or the plan is as before`, (t) =>
-      disturb(t, add, options, { at: OWN }));
+      disturb(t, add, options, { at: OWN, own: /^(?:entry|scratch|overlay)/, some: 3 }));
   it("[W6] a crash in the recovery from a crash is just another crash", (t) =>
     disturb(t, recoveryAfter(add, "entry.take-metadata:1=kill"), COPY, {
       at: /^(?:store|workspace|scratch)/,
@@ -23,5 +23,9 @@ describe("SIGKILL at the failpoints of adding a resource to a plan", () => {
 
 describe("an error at the failpoints of adding a resource to a plan", () => {
   it("[W6] takes everything back", (t) =>
-    disturb(t, add, OVERLAY, { by: errorCases, at: /^(?:entry|overlay\.(?:place|hide|mark-left))/ }));
+    disturb(t, add, OVERLAY, {
+      by: errorCases,
+      at: /^(?:entry|overlay\.(?:place|hide|mark-left))/,
+      some: 2,
+    }));
 });

@@ -22,12 +22,15 @@ import {
 import type { WorldOptions } from "./world.ts";
 
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
+const SMALL: WorldOptions = { ...COPY, isSmall: true };
 const INNER = { at: BEYOND_ENTRY };
 /** Where a strategy and its file system make a difference. */
 const TELLING = /^(?:workspace|baseline|reflink-probe|move|copy|landings|land|stage|cleanup|record)\./;
 
 describe("SIGKILL at every failpoint, with filesystem_copy", () => {
   it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
+    disturb(t, apply, SMALL, { choose: aroundDecision }));
+  it("[A3][A7][A17] so it does with everything that can be in a folder", (t) =>
     disturb(t, apply, COPY, { choose: aroundDecision }));
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) => disturb(t, create, COPY));
   it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) =>

@@ -30,7 +30,7 @@ import {
 import { PLAN, type World, type WorldOptions } from "./world.ts";
 
 /** At how many points of a scenario an error is tried in a normal run, evenly spread. */
-const ERRORS = 6;
+const ERRORS = 3;
 
 /** What to try with `overlay`, in a process that can mount it. */
 export interface OverlayTrial {

@@ -7,7 +7,7 @@ import type { OverlayTrial } from "./overlay-run.ts";
 
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
 const OWN = "^overlay\\.";
-const LANDING = "^(?:overlay|landings|land)\\.|^stage\\.(?:free|mark|put)";
+const LANDING = "^overlay\\.|^stage\\.(?:free|mark|put)|^land(?:ings\\.flush|\\.(?:exchange|remove))";
 const WRITING = "^(?:overlay|write|copy|metadata)\\.";
 const DECISIVE = "^(?:overlay|landings)\\.";
 
@@ -17,7 +17,7 @@ type Trials = readonly (readonly [string, OverlayTrial])[];
  * Of a second way to mount an overlay: its mounts, and what it writes where the kernel would not. How things
  * land is the same, whichever way they are mounted.
  */
-const OF_WAY = "^overlay\\.(?:mount|unmount|clear|probe|remember|freeze|create-(?:mount|work)|mark)";
+const OF_WAY = "^overlay\\.(?:mount|unmount|clear|probe-(?:mark|mount|unmount)|freeze|create-mount|mark)";
 
 /** What only the long form tries: errors, and failures twice over, where all lands as with any strategy. */
 function longTrials(...trials: Trials): Trials {
@@ -97,20 +97,21 @@ describeTrials(BY_KERNEL, {
       kill("create", { points: "^overlay\\.hide", isSmall: true, isInside: true }),
     ],
     ["[A3][L4] a crash in rollback leaves the plan open", small("rollback")],
-    [
-      "[C2][A17] a crash in cancel leaves the plan as it was, or gone",
-      small("cancel", "^(?:overlay|cleanup)\\."),
-    ],
+    ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel")],
     ["[C6][A17] a crash in checkpoint leaves the work as it is", small("checkpoint")],
     ["[C6][A17] a crash in restoreCheckpoint leaves it to be finished", small("restore")],
     [
       "[C2][C7] a crash in a checkpoint of a plan leaves a whole one or none, also where another original is copied",
-      kill("checkpoint of a plan", { points: "^(?:overlay|checkpoint)\\.", ...SMALL, strategies: MIXED }),
+      kill("checkpoint of a plan", {
+        points: "^(?:overlay|checkpoint\\.(?:finish|share))",
+        ...SMALL,
+        strategies: MIXED,
+      }),
     ],
     [
       "[C6][C7] a crash in the restore of a plan leaves all sandboxes at the checkpoint or none, also where another original is copied",
       kill("restore of a plan", {
-        points: "^(?:overlay|checkpoint|restore)\\.",
+        points: "^(?:overlay|checkpoint\\.(?:restore|end))",
         ...SMALL,
         strategies: MIXED,
       }),

@@ -38,7 +38,7 @@ describe("a failure while undoing a failure", () => {
     it(`[A3][A7][A17] ${scenario.name} dies (${crash}), and its recovery fails`, async (t) => {
       const recovery = recoveryAfter(scenario, crash);
       const passes = await tracePoints(recovery, COPY);
-      const cases = spread(firstAndLast(passes), 2).map(({ name, pass }, index) =>
+      const cases = spread(firstAndLast(passes), 1).map(({ name, pass }, index) =>
         driverCase(recovery, `${name}:${pass}=${ACTIONS[1 + (index % 3)]}`),
       );
       await runCases(recovery, COPY, cases);
@@ -57,7 +57,7 @@ async function failTwice(t: TestContext, first: string): Promise<void> {
       ((passes.get(name) ?? 0) > 0 && /^(?:stage|landings|store|copy)\./.test(name)),
   );
   const chosen = firstAndLast(new Map(takingBack.map((name) => [name, passes.get(name) ?? 0])));
-  const cases = spread(chosen, 3).flatMap(({ name, pass }, index) => {
+  const cases = spread(chosen, 2).flatMap(({ name, pass }, index) => {
     const actions = IS_LONG ? ACTIONS : [ACTIONS[0], ACTIONS[1 + (index % 3)] as string];
     return actions.map((action) => driverCase(failing, `${first},${name}:${pass}=${action}`));
   });

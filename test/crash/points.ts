@@ -76,6 +76,18 @@ export function spread(points: readonly Point[], wanted: number): Point[] {
   );
 }
 
+/** The points whose names match, and so many of the others, evenly spread; all in a long run. */
+export function spreadBesides(points: readonly Point[], own: RegExp | undefined, wanted: number): Point[] {
+  const isOwn = ({ name }: Point) => own?.test(name) === true;
+  return [
+    ...points.filter(isOwn),
+    ...spread(
+      points.filter((point) => !isOwn(point)),
+      wanted,
+    ),
+  ];
+}
+
 /** The first and the last pass of each point; all of them in a long run. */
 export function firstAndLast(passes: ReadonlyMap<string, number>): Point[] {
   return passesOf(passes, (count) => [...new Set([1, count])]);

@@ -5,9 +5,13 @@ import type { WorldOptions } from "./world.ts";
 
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
 /** What is passed on the way to the call is tried with the calls of plans. */
-const OWN = { at: /^(?:checkpoint|restore|record|copy\.(?:mark|remove|finish|baseline))\./ };
+const OWN = { at: /^(?:checkpoint|restore|record|copy\.(?:mark|remove|finish|baseline))\./, some: 4 };
 /** What lands is staged and copied as it is by a plan. */
-const LANDING = { at: /^(?:landings|land|record|restored|copy\.(?:mark|remove|finish))/ };
+const LANDING = {
+  at: /^(?:landings|land|record|restored|copy\.(?:mark|remove|finish))/,
+  own: /^landings\.revert/,
+  some: 4,
+};
 
 describe("SIGKILL at every failpoint, in calls of the strategy itself", () => {
   it("[C6][A17] a crash in checkpoint leaves the work as it is", (t) => disturb(t, checkpoint, COPY, OWN));

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
-import { itInLongForm } from "../support/long-form.ts";
+import { IS_LONG, itInLongForm } from "../support/long-form.ts";
 import { disturb } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
 import { partScenarios } from "./part-scenarios.ts";
@@ -66,13 +66,13 @@ describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?
   });
 
   it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
-    disturb(t, apply, subvolumes(), { at: LANDING }));
+    disturb(t, apply, subvolumes(), { at: LANDING, own: OWN, some: 3 }));
   it("[A3][A7][A17] so it does with everything that can be in a folder", (t) =>
     disturb(t, apply, subvolumes(false), { at: OWN }));
   it("[A3][A17] a crash in undo leaves every original new or every one old", (t) =>
     disturb(t, undo, subvolumes(), { at: /^(?:land|landings|snapshot)\./ }));
   it("[A3][A7][A17] a crash in landing a part leaves every original as before or with the part, and the rest in the plan", (t) =>
-    disturb(t, partScenarios(subvolumes(false)).applyPart, subvolumes(false), { at: PARTS }));
+    disturb(t, partScenarios(subvolumes(!IS_LONG)).applyPart, subvolumes(!IS_LONG), { at: PARTS }));
   it("[A3][A17] a crash in the undo of a part leaves it landed everywhere or nowhere, and the work in the plan", (t) =>
     disturb(t, partScenarios(subvolumes()).undoPart, subvolumes(), { at: /^(?:part|snapshot)\./ }));
   itInLongForm(
@@ -92,22 +92,23 @@ describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?
     (t) => disturb(t, partScenarios(subvolumes()).applyPart, subvolumes(), { by: errorCases, at: OWN }),
   );
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) =>
-    disturb(t, create, subvolumes(), { at: /^(?:snapshot|workspace)\./ }));
+    disturb(t, create, subvolumes(), { at: /^(?:snapshot|workspace)\./, own: OWN, some: 2 }));
   it("[A3][L4] a crash in rollback leaves the plan open", (t) =>
     disturb(t, rollback, subvolumes(), { at: OWN }));
   it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) =>
     disturb(t, cancel, subvolumes(), { at: REMOVING }));
   it("[C6][A17] a crash in checkpoint leaves the work as it is", (t) =>
-    disturb(t, checkpoint, subvolumes(), { at: CHECKPOINTS }));
+    disturb(t, checkpoint, subvolumes(), { at: CHECKPOINTS, own: OWN, some: 1 }));
   it("[C6][A17] a crash in restoreCheckpoint leaves it to be finished", (t) =>
-    disturb(t, restore, subvolumes(), { at: CHECKPOINTS }));
+    disturb(t, restore, subvolumes(), { at: CHECKPOINTS, own: OWN, some: 1 }));
   it("[A3][A17] a crash in commit can be rolled back", (t) =>
     disturb(t, commitAlone, subvolumes(), { at: OWN }));
   it("[A3][A17] a crash in rollback of what has landed can be rolled back again", (t) =>
     disturb(t, rollBackAlone, subvolumes(), { at: OWN }));
   it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) =>
-    disturb(t, write, subvolumes(), { at: WRITING }));
-  it("[A3][A17] and over a file", (t) => disturb(t, overwrite, subvolumes(), { at: WRITING }));
+    disturb(t, write, subvolumes(), { at: WRITING, own: OWN, some: 1 }));
+  it("[A3][A17] and over a file", (t) =>
+    disturb(t, overwrite, subvolumes(), { at: WRITING, own: OWN, some: 2 }));
   it("[A3][A17] and what it has left of ours does not land", (t) =>
     disturb(t, overwriteAndLand, subvolumes(), {
       at: /^(?:snapshot|write)[.](?:note|exchange|remove|data|name)/,
@@ -130,5 +131,5 @@ describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?
     disturb(t, rollback, subvolumes(), { at: OWN, by: errorCases, some: 4 }),
   );
   it("[A1][A2][A7] an error in apply is all or nothing, and its report is true", (t) =>
-    disturb(t, apply, subvolumes(), { at: /^(?:snapshot|landings)\./, by: errorCases }));
+    disturb(t, apply, subvolumes(), { at: /^(?:snapshot|landings)\./, by: errorCases, some: 2 }));
 });

@@ -52,7 +52,7 @@ const giveUpLanded: Scenario = {
 
 describe("a folder and a SQLite database in one plan", () => {
   it("[T2][A3][A7][A17] a crash anywhere in apply leaves both old or both new", (t) =>
-    disturb(t, apply, folderAnd(ROWS), { at: LANDING }));
+    disturb(t, apply, folderAnd(ROWS), { at: LANDING, own: OWN, some: 4 }));
   it("[T2][A3][A7][A17] so it does where definitions change", (t) =>
     disturb(t, apply, folderAnd(SCHEMA), { at: OWN }));
   it("[T2][A3][A7][A17] so it does with several databases", (t) =>
@@ -60,7 +60,7 @@ describe("a folder and a SQLite database in one plan", () => {
   it("[T2][A3][A17] a crash in undo leaves both new or both old", (t) =>
     disturb(t, undo, folderAnd(SCHEMA), { at: OWN }));
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) =>
-    disturb(t, create, folderAnd(ROWS), { at: /^(?:sqlite|workspace)\./ }));
+    disturb(t, create, folderAnd(ROWS), { at: /^(?:sqlite|workspace)\./, own: OWN, some: 1 }));
   it("[A3][L4] a crash in rollback leaves the plan open", (t) =>
     disturb(t, rollback, folderAnd(ROWS), { at: OWN }));
   it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) =>
@@ -82,9 +82,9 @@ describe("a folder and a SQLite database in one plan", () => {
   it("[A3][A17] a crash in rollback of what has landed can be rolled back again", (t) =>
     disturb(t, rollBackAlone, folderAnd(SCHEMA), { at: TURNING }));
   it("[T3][C6][A17] a crash in checkpoint leaves the work as it is", (t) =>
-    disturb(t, checkpoint, folderAnd(ROWS), { at: /^(?:sqlite|checkpoint)\./ }));
+    disturb(t, checkpoint, folderAnd(ROWS), { at: /^(?:sqlite|checkpoint)\./, own: OWN, some: 1 }));
   it("[T3][C6][A17] a crash in restoreCheckpoint leaves it to be finished", (t) =>
-    disturb(t, restore, folderAnd(ROWS), { at: /^(?:sqlite|checkpoint)\./ }));
+    disturb(t, restore, folderAnd(ROWS), { at: /^(?:sqlite|checkpoint)\./, own: OWN, some: 1 }));
   it("[V9][A17] a crash in an update leaves the database merged, or as it was", (t) =>
     disturb(t, updateDatabase, folderAnd(ROWS), { at: UPDATING }));
   itInLongForm("[V9][A17] so does a crash in the recovery from one", (t) =>
@@ -97,9 +97,13 @@ describe("a folder and a SQLite database in one plan", () => {
   it("[V9][A17] a crash in taking a row out leaves it out, or all of the work", (t) =>
     disturb(t, takeRowOut, folderAnd(ROWS), { at: UPDATING }));
   it("[V9][A5] an update that fails is taken back", (t) =>
-    disturb(t, updateDatabase, folderAnd(ROWS), { at: /^sqlite\.(?:move|note-merge)/, by: errorCases }));
+    disturb(t, updateDatabase, folderAnd(ROWS), {
+      at: /^sqlite\.(?:move|note-merge)/,
+      by: errorCases,
+      some: 2,
+    }));
   it("[A1][A2][A7] an error in apply is all or nothing, and its report is true", (t) =>
-    disturb(t, apply, folderAnd(ROWS), { at: OWN, by: errorCases, some: 4 }));
+    disturb(t, apply, folderAnd(ROWS), { at: OWN, by: errorCases, some: 2 }));
   itInLongForm("[A1][C2] an error in create leaves a whole plan or none", (t) =>
     disturb(t, create, folderAnd(ROWS), { at: OWN, by: errorCases }),
   );

@@ -5,12 +5,17 @@ import { fastFolder } from "../support/fast-folder.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const DRIZZLE = join(import.meta.dirname, "../../node_modules/.bin/drizzle-kit");
-const CONFIG = `export default {
-  dialect: "postgresql", schema: "./schema.ts", out: "./drizzle", dbCredentials: { url: process.env.DATABASE_URL },
+const configOf = (dialect: Dialect) => `export default {
+  dialect: "${dialect}", schema: "./schema.ts", out: "./drizzle", dbCredentials: { url: process.env.DATABASE_URL },
 };
 `;
+type Dialect = "postgresql" | "mysql";
 const BREAK = "\n--> statement-breakpoint\n";
-const MIGRATIONS = {
+interface Migrations {
+  readonly [tag: string]: readonly string[];
+}
+
+const POSTGRES: Migrations = {
   "0000_first": [
     "CREATE SCHEMA shop;",
     "CREATE TYPE shop.state AS ENUM('new', 'paid');",
@@ -35,6 +40,15 @@ const MIGRATIONS = {
   ],
 };
 
+/** MySQL changes a schema only outside of transactions, so only the rows are something for a plan. */
+const MYSQL: Migrations = { "0000_first": ["ALTER TABLE customers ADD CONSTRAINT one_name UNIQUE(name);"] };
+const MYSQL_ROWS: Migrations = {
+  "0001_rows": [
+    "INSERT INTO customers (id, name) VALUES (1, 'Ann; --'), (2, 'wrong');",
+    "UPDATE customers SET name = 'it''s Bob' WHERE id = 2;",
+  ],
+};
+
 /** The schemas that the migrations make, with that in which the tool notes them. */
 export const MIGRATED = ["shop", "drizzle"];
 
@@ -42,14 +56,27 @@ export const MIGRATED = ["shop", "drizzle"];
 export class DrizzleProject implements Disposable {
   readonly folder = mkdtempSync(join(fastFolder(), "drydock-drizzle-"));
 
-  constructor() {
+  readonly migrations = join(this.folder, "drizzle");
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect = "postgresql") {
+    this.#dialect = dialect;
     mkdirSync(join(this.folder, "drizzle", "meta"), { recursive: true });
-    writeFileSync(join(this.folder, "drizzle.config.ts"), CONFIG);
-    const entries = Object.entries(MIGRATIONS).map(([tag, statements], idx) => {
+    writeFileSync(join(this.folder, "drizzle.config.ts"), configOf(dialect));
+    this.#write(dialect === "mysql" ? MYSQL : POSTGRES);
+  }
+
+  /** Adds a migration that only changes rows, for MySQL. */
+  addRows(): void {
+    this.#write({ ...MYSQL, ...MYSQL_ROWS });
+  }
+
+  #write(migrations: Migrations): void {
+    const entries = Object.entries(migrations).map(([tag, statements], idx) => {
       writeFileSync(join(this.folder, "drizzle", `${tag}.sql`), statements.join(BREAK));
       return { idx, version: "7", when: 1_700_000_000_000 + idx, tag, breakpoints: true };
     });
-    const journal = { version: "7", dialect: "postgresql", entries };
+    const journal = { version: "7", dialect: this.#dialect, entries };
     writeFileSync(join(this.folder, "drizzle", "meta", "_journal.json"), JSON.stringify(journal));
   }
 

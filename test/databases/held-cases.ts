@@ -10,6 +10,12 @@ import { describeOutcomes } from "./held-outcomes.ts";
 import { describeRows } from "./held-rows.ts";
 import { HeldScene, leftIn, type ServerKind, startServer } from "./held-scene.ts";
 
+/** A statement that gives another result each time. */
+const EACH_TIME_OTHER = {
+  postgres: "SELECT v, clock_timestamp() FROM T WHERE id = 1",
+  mariadb: "SELECT v, UUID() FROM T WHERE id = 1",
+} as const;
+
 /** What holds for transactions on every kind of server. */
 export function describeHeld(kind: ServerKind): void {
   describe(`a transaction held on ${kind}`, { skip: whyNoServer(kind) ?? false }, () => {
@@ -209,7 +215,7 @@ export function describeHeld(kind: ServerKind): void {
       await scene.with(({ plans }) => plans.write("p", "files", "a.txt", Buffer.from("new\n")));
       await scene.run("UPDATE T SET v = 'new'; INSERT INTO T VALUES (3, 'new')");
       const digest = await scene.with(async ({ plans }) => (await plans.diff("p")).digest);
-      await scene.with(({ plans }) => plans.apply("p", { dryRun: true }));
+      await scene.failToApply();
       assert.equal(await scene.original(), "1|one 2|two");
       assert.deepEqual(await server.prepared(), []);
       assert.equal(await scene.inside(), "1|new 2|new 3|new");
@@ -222,12 +228,8 @@ export function describeHeld(kind: ServerKind): void {
     it("says that its work is gone if what it did gives something else when it is done again", async () => {
       await using scene = await HeldScene.make(server);
       await scene.plan();
-      const row =
-        kind === "postgres"
-          ? "SELECT v, clock_timestamp() FROM T WHERE id = 1"
-          : "SELECT v, UUID() FROM T WHERE id = 1";
-      await scene.run(`UPDATE T SET v = 'new'; ${row}`);
-      await scene.with(({ plans }) => plans.apply("p", { dryRun: true }));
+      await scene.run(`UPDATE T SET v = 'new'; ${EACH_TIME_OTHER[kind]}`);
+      await scene.failToApply();
       assert.equal(await scene.original(), "1|one 2|two");
       const { state, error } = await scene.status();
       assert.equal(state, "ERRORED");
@@ -237,6 +239,20 @@ export function describeHeld(kind: ServerKind): void {
       );
       await scene.with(({ plans }) => plans.rollback("p"));
       assert.equal(await scene.inside(), "1|one 2|two");
+    });
+
+    it("[A7][B3] is as it was after a dry run, also work that would give something else if it were done again", async () => {
+      await using scene = await HeldScene.make(server);
+      await scene.plan();
+      await scene.run(`UPDATE T SET v = 'new'; ${EACH_TIME_OTHER[kind]}`);
+      const holder = scene.holder();
+      const { warnings, state } = await scene.with(({ plans }) => plans.apply("p", { dryRun: true }));
+      assert.equal(state, "open");
+      assert.match(warnings.join("\n"), /^db: a dry run checks the open transaction and does not prepare it/);
+      assert.deepEqual([await scene.original(), await scene.inside()], ["1|one 2|two", "1|new 2|new"]);
+      assert.deepEqual([await server.prepared(), scene.holder()], [[], holder]);
+      await scene.with(({ plans }) => plans.apply("p"));
+      assert.equal(await scene.original(), "1|new 2|new");
     });
 
     it("[A13] has nothing to land after mere looking", async () => {
@@ -289,17 +305,15 @@ export function describeHeld(kind: ServerKind): void {
       assert.equal(await scene.inside(), "1|one 2|two");
     });
 
-    it("has a path where Drydock speaks the server's protocol, or says what to use instead", async () => {
+    it("has a path by which clients of the server's own protocol come in, with a password of the plan's", async () => {
       await using scene = await HeldScene.make(server);
       await scene.plan();
-      if (kind === "postgres")
-        return assert.match(
-          await scene.with(({ plans }) => plans.path("p", "db")),
-          /^postgresql:\/\/owner@\/app\?host=[^&]*%2Fkeepers%2F[^&]*&port=5432$/,
-        );
-      await assert.rejects(
-        scene.with(({ plans }) => plans.path("p", "db")),
-        { code: "NO_PATH", hint: /for a database `sql`/ },
+      const path = await scene.with(({ plans }) => plans.path("p", "db"));
+      assert.match(
+        path,
+        kind === "postgres"
+          ? /^postgresql:\/\/owner:[\w-]{32}@\/app\?host=[^&]*%2Fkeepers%2F[^&]*&port=5432$/
+          : /^mysql:\/\/owner:[\w-]{32}@localhost:1\/app\?socket=([^&]*%2Fkeepers%2F[^&]*)&socketPath=\1$/,
       );
     });
 

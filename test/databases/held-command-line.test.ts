@@ -68,7 +68,7 @@ describe("databases on servers, by the command line", { skip: whyNoServer("postg
     assertRefused(drydock("plan", "sql", "p", "data", "-c", "COMMIT"), 1, /COMMIT can't be run in a plan/);
     assert.match(
       drydock("plan", "path", "p", "data").stdout,
-      /^postgresql:\/\/owner@\/app\?host=.*&port=5432\n$/,
+      /^postgresql:\/\/owner:[\w-]{32}@\/app\?host=.*&port=5432\n$/,
     );
     drydock("plan", "sql", "p", "data", "-c", "SELECT * FROM nowhere", "--json", "--debug");
     const inside = drydock("plan", "exec", "p", "--", "sh", "-c", `env; echo new > ${folder}/code.txt`);

@@ -22,6 +22,8 @@ export async function startServer(kind: ServerKind, settings: readonly string[] 
   return server;
 }
 
+const WRITES = /^failpoint store[.]write$/;
+
 let tables = 0;
 
 /**
@@ -69,6 +71,24 @@ export class HeldScene implements AsyncDisposable {
     return await this.with(({ plans }) =>
       plans.create({ name: "p", resources: [...more, { location: this.server.url(), name: "db" }] }),
     );
+  }
+
+  /**
+   * An apply fails at its decision, when the database is prepared, and everything is taken back. A dry run
+   * before it tells which write that is.
+   */
+  async failToApply(): Promise<void> {
+    const trace = join(this.folder, "trace");
+    const traced = { DRYDOCK_FAILPOINT_TRACE: trace };
+    await this.with(({ plans }) => plans.apply("p", { dryRun: true }), { environment: traced });
+    const passed = readFileSync(trace, "utf8").split("\n");
+    const writes = passed
+      .slice(0, passed.indexOf("failpoint held.check"))
+      .filter((line) => WRITES.test(line));
+    const environment = { ...traced, DRYDOCK_FAILPOINT: `store.write:${writes.length + 1}=error` };
+    const applied = this.with(({ plans }) => plans.apply("p"), { environment });
+    await assert.rejects(applied, { code: "ATOMIC_COMMIT" });
+    assert.match(readFileSync(trace, "utf8"), /held[.]prepare[\s\S]*held[.]take-back[\s\S]*held[.]replay/);
   }
 
   /** Runs statements in the plan; T stands for the table. */

@@ -59,6 +59,18 @@ function reading(server: string): Work {
   };
 }
 
+const dryRun: Work = {
+  title: "a dry run",
+  operation: () => ["plan", "apply", PLAN, "--dry-run"],
+  asks: { name: "held.check", pass: 2 },
+  arrange: async () => undefined,
+  verify: async (world, when) => {
+    await assertAll(world, BEFORE, when);
+    await world.with(({ plans }) => plans.apply(PLAN, { dryRun: true }));
+    await assertAll(world, BEFORE, `${when}, tried again`);
+  },
+};
+
 const saving: Work = {
   title: "a checkpoint",
   operation: "save-plan",
@@ -102,6 +114,7 @@ const restoring: Work = {
 const ALL: readonly Work[] = [
   statement("pg"),
   reading("maria"),
+  dryRun,
   saving,
   restoring,
   ...(IS_LONG ? [statement("maria"), reading("pg")] : []),

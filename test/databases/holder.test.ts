@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
+import pg from "pg";
 import { DrydockProcess } from "../rivals/drydock-process.ts";
 import { type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { HeldScene, isRunning, leftIn, startServer, until } from "./held-scene.ts";
@@ -31,6 +34,38 @@ describe("the process that holds a plan's transactions", {
     await scene.with(({ plans }) => plans.cancel("p"));
     await until(() => first !== undefined && !isRunning(first), "the holder ends with the plan");
     assert.equal(await scene.original(), "1|one 2|two");
+  });
+
+  it("[B3] does nothing for a caller without its key, which no command inside can read; nor does its door for clients", async () => {
+    await using scene = await HeldScene.make(server);
+    const { id: planId } = await scene.plan();
+    await scene.run("UPDATE T SET v = 'x'");
+    const folder = join(scene.stateDir, "keepers", planId);
+    const socket = readdirSync(folder).find((name) => name.endsWith(".sock")) ?? "";
+    const [resourceId = ""] = readdirSync(folder).flatMap(
+      (name) => /^(?!keeper)(.+)[.]json$/.exec(name)?.[1] ?? [],
+    );
+    const commit = `${JSON.stringify({ planId, resourceId, operation: "commit", given: {} })}\n`;
+    for (const said of [commit, `${"x".repeat(32)}${commit}`, "\n", `${"x".repeat(1 << 16)}`]) {
+      const caller = connect(join(folder, socket));
+      caller.on("error", () => undefined);
+      caller.write(said);
+      assert.equal(await text(caller), "", "no answer, and the end of the connection");
+    }
+    assert.equal(statSync(join(folder, "keeper.json")).mode & 0o777, 0o600);
+    const url = await scene.with(({ plans }) => plans.path("p", "db"));
+    const { host, port, user, database } = new pg.Client({ connectionString: url });
+    for (const password of [undefined, "", "guessed", "x".repeat(32)]) {
+      const client = new pg.Client({
+        host,
+        port,
+        user,
+        database,
+        password: () => password ?? "",
+      } as pg.ClientConfig);
+      await assert.rejects(client.connect(), { code: password ? "28P01" : /./ });
+    }
+    assert.deepEqual([await scene.inside(), await scene.original()], ["1|x 2|x", "1|one 2|two"]);
   });
 
   it("is found in a state directory that is too deep for the name of a socket", async () => {

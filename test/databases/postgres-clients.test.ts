@@ -6,7 +6,7 @@ import pg from "pg";
 import { OWNER, postgresProgram, type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { DrizzleProject, MIGRATED } from "./drizzle-project.ts";
 import { HeldScene, startServer, until } from "./held-scene.ts";
-import { describeMessages, SLEEPING } from "./postgres-messages.ts";
+import { describeMessages, type Opened, SLEEPING } from "./postgres-messages.ts";
 
 /** What people write for psql: transactions, savepoints, COPY, cursors, prepared statements, definitions. */
 const SCRIPT = `
@@ -71,7 +71,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
     return stdout.replaceAll(/^\\(?:un)?restrict .*$/gm, "");
   }
 
-  async function open(): Promise<{ readonly scene: HeldScene; readonly url: string } & AsyncDisposable> {
+  async function open(): Promise<Opened> {
     const scene = await HeldScene.make(server);
     await scene.rival(`ALTER TABLE T OWNER TO ${OWNER.user}`);
     await scene.plan();
@@ -257,7 +257,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
     await assert.rejects(client.query("SELECT 1"), { code: "25P02" });
     await client.query("ROLLBACK");
     await assert.rejects(connect(at.url.replace("/app", "/direct")), { code: "3D000" });
-    await assert.rejects(connect(at.url.replace("owner@", "reader@")), { code: "28000" });
+    await assert.rejects(connect(at.url.replace("//owner:", "//reader:")), { code: "28000" });
     assert.equal(await at.scene.inside(), "1|one 2|two");
   });
 
@@ -346,7 +346,29 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
     await client.query("DROP TABLE child");
   });
 
-  it("[B3] the work of clients is done again, the same, after an apply that only tries", async () => {
+  it("[B3] an apply that only tries checks what a landing would, and leaves clients and their work alone", async () => {
+    await using at = await open();
+    const { scene, url } = at;
+    await using client = await connect(url);
+    const dryRun = async () => await scene.with(({ plans }) => plans.apply("p", { dryRun: true }));
+    await client.query(`CREATE TABLE child (id serial, t int REFERENCES ${scene.table} DEFERRABLE)`);
+    const { rows } = await client.query("INSERT INTO child (t) VALUES (1) RETURNING id");
+    await dryRun();
+    assert.deepEqual((await client.query("SELECT id FROM child")).rows, rows);
+    // In a script, what waits for the end of the transaction is checked only by the landing.
+    await scene.run("SET CONSTRAINTS ALL DEFERRED; INSERT INTO child (t) VALUES (99)");
+    await assert.rejects(dryRun(), /violates foreign key constraint/);
+    await scene.run("INSERT INTO child (t) VALUES (98)");
+    await scene.run("DELETE FROM child WHERE t > 90");
+    await dryRun();
+    await client.query("CREATE FUNCTION make() RETURNS void LANGUAGE sql AS 'CREATE TEMP TABLE own (v int)'");
+    await client.query("SELECT make()");
+    await assert.rejects(dryRun(), /could not be prepared: it has made temporary objects/);
+    assert.equal(await scene.inside(), "1|one 2|two");
+    assert.deepEqual(await server.prepared(), []);
+  });
+
+  it("[B3] the work of clients is done again, the same, after an apply that fails", async () => {
     await using at = await open();
     const { scene, url } = at;
     await using client = await connect(url);
@@ -362,7 +384,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
       ["INSERT", "UPDATE", "COPY"],
     );
     assert.match(before[0]?.statement ?? "", /\n-- \$1 = '3'$/);
-    await scene.with(({ plans }) => plans.apply("p", { dryRun: true }));
+    await scene.failToApply();
     assert.equal(await scene.inside(), "1|one 2|second 3|set 4|four");
     assert.deepEqual(await look(), before);
     await assert.rejects(client.query("SELECT 1"), /being applied|terminated|not queryable/);

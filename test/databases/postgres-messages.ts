@@ -9,7 +9,7 @@ import { bind, execute, parse, query, RawPostgresClient, startup } from "./raw-p
 export const SLEEPING =
   "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND backend_type = 'client backend'";
 
-type Opened = { readonly scene: HeldScene; readonly url: string } & AsyncDisposable;
+export type Opened = { readonly scene: HeldScene; readonly url: string } & AsyncDisposable;
 
 /** What the holder of a transaction answers to messages that drivers seldom send, or never. */
 export function describeMessages(open: () => Promise<Opened>): void {
@@ -54,11 +54,11 @@ export function describeMessages(open: () => Promise<Opened>): void {
 
     it("[B1] may be of a newer version, and follow a wish for encryption at once", async () => {
       await using at = await open();
-      const { socket, hello } = await RawPostgresClient.reach(at.url);
+      const { socket, hello, password } = await RawPostgresClient.reach(at.url);
       try {
         const words = hello.subarray(8, -1).toString().split("\0").slice(0, -1);
         const newer = startup((3 << 16) | 9, [...words, "_pq_.later", "on"]);
-        socket.write(Buffer.concat([Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]), newer]));
+        socket.write(Buffer.concat([Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]), newer, password]));
         let got = Buffer.alloc(0);
         while (got.indexOf("Z\0\0\0\x05I") < 0) {
           const [bytes] = await once(socket, "data");
@@ -130,7 +130,7 @@ export function describeMessages(open: () => Promise<Opened>): void {
       assert.equal(await one.ask(query("SELECT 1")), "E22023 ZI");
       assert.equal(await two.ask(query("SELECT 1")), "T D C(SELECT 1) ZI");
 
-      await scene.with(({ plans }) => plans.apply("p", { dryRun: true }));
+      await scene.failToApply();
       assert.equal(await scene.inside(), "1|one 2|two 5|x");
     });
   });

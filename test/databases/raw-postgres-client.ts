@@ -38,19 +38,20 @@ export class RawPostgresClient implements Disposable {
     });
   }
 
-  /** A connection on which nothing was said yet, and the first packet for it. */
-  static async reach(url: string): Promise<{ readonly socket: Socket; readonly hello: Buffer }> {
-    const { host, port, user, database } = new pg.Client({ connectionString: url });
+  /** A connection on which nothing was said yet, and the first packets for it. */
+  static async reach(url: string): Promise<Reached> {
+    const { host, port, user, database, password } = new pg.Client({ connectionString: url });
     const socket = connect(`${host}/.s.PGSQL.${port}`);
     await once(socket, "connect");
-    return { socket, hello: startup(3 << 16, ["user", user ?? "", "database", database ?? ""]) };
+    const hello = startup(3 << 16, ["user", user ?? "", "database", database ?? ""]);
+    return { socket, hello, password: message("p", String(password)) };
   }
 
   /** A client whose session has begun. */
   static async open(url: string): Promise<RawPostgresClient> {
-    const { socket, hello } = await RawPostgresClient.reach(url);
+    const { socket, hello, password } = await RawPostgresClient.reach(url);
     const client = new RawPostgresClient(socket);
-    socket.write(hello);
+    socket.write(Buffer.concat([hello, password]));
     await client.until("Z");
     return client;
   }
@@ -78,6 +79,12 @@ export class RawPostgresClient implements Disposable {
   [Symbol.dispose](): void {
     this.#socket.destroy();
   }
+}
+
+interface Reached {
+  readonly socket: Socket;
+  readonly hello: Buffer;
+  readonly password: Buffer;
 }
 
 function shown(type: string, bytes: Buffer): string {

@@ -129,7 +129,7 @@ describe("the exit code of a command", () => {
     using place = new Workplace();
     const broken = place.write(
       "broken.cjs",
-      'Array.prototype.toSorted = () => { throw new TypeError("oh"); };\n',
+      'Array.prototype.flatMap = () => { throw new TypeError("oh"); };\n',
     );
     const list = (...args: readonly string[]) =>
       place.drydock(["strategy", "list", ...args], { env: { NODE_OPTIONS: `--require ${broken}` } });

@@ -58,6 +58,7 @@ const ODD: readonly unknown[] = [
 const TAKE_NOTHING = [
   ...["close", "recover", "doctor", "cleanup.status", "strategies.list", "resourceTypes.list"],
   ...["plan.path", "plan.sandbox", "plan.show", "plan.undo", "plan.cancel", "plan.checkpoints"],
+  "plan.commands",
   ...["plan.approval", "plan.scratch", "plan.log", "plan.abandon", "resource.path", "resource.sandbox"],
 ];
 

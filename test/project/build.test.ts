@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { pathToFileURL } from "node:url";
 import { ownProgram } from "../../src/system/process/own-program.ts";
 import { projectRoot, runProgram, TemporaryFolder } from "./project-copy.ts";
 
@@ -22,6 +21,7 @@ function project(): TemporaryFolder {
   folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategies.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/testing/process/victim-main.ts", "export {};\n");
+  folder.write("src/detached/detached-main.ts", "export {};\n");
   folder.write("src/serve/channel/channel-main.ts", 'console.log("answered");\n');
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
   for (const name of ["ai-sdk", "deepagents"])
@@ -159,9 +159,8 @@ describe("the build", () => {
     const plain = runProgram(process.execPath, ["-e", tag]).stdout;
     assert.match(plain, /^\d+\n$/);
     assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, plain);
-    const { args } = ownProgram(pathToFileURL(folder.write("launcher.cjs", `${tag}\n`)).href, [
-      { program: "./launcher.cjs", compiled: "./compiled" },
-    ]);
+    const here = dirname(folder.write("launcher.cjs", `${tag}\n`));
+    const { args } = ownProgram(here, [{ program: "./launcher.cjs", compiled: "./compiled" }]);
     assert.equal(runProgram(process.execPath, args).stdout, plain);
   });
 
@@ -177,10 +176,10 @@ describe("the build", () => {
 
 /** Writes the names of the files that a command reads of the build beside itself. */
 const NOTE_READS = `const fs = require("node:fs");
-const { appendFileSync, readFileSync } = fs;
-fs.readFileSync = (path, ...rest) => {
+const { appendFileSync, openSync } = fs;
+fs.openSync = (path, ...rest) => {
   if (/[/]dist[/]program[/]/.test(path)) appendFileSync(__dirname + "/reads", path + "\\n");
-  return readFileSync(path, ...rest);
+  return openSync(path, ...rest);
 };
 `;
 
@@ -197,10 +196,13 @@ describe("the program as it is built", () => {
       });
       assert.equal(status, 0, stderr);
       const text = readFileSync(join(folder.path, "reads"), "utf8");
-      return ["cli[.]js", "drydock-later-", "drydock-rarely-"].filter((name) => new RegExp(name).test(text));
+      const files = ["cli[.]js", "drydock-later-", "drydock-landing-", "drydock-rarely-"];
+      return files.filter((name) => new RegExp(name).test(text));
     };
     assert.deepEqual(reads("plan", "list"), ["cli[.]js"]);
     assert.deepEqual(reads("run", "--discard", "--", "true"), ["cli[.]js", "drydock-later-"]);
+    const applied = reads("run", "--apply", "--", "sh", "-c", "echo new > file");
+    assert.deepEqual(applied, ["cli[.]js", "drydock-later-", "drydock-landing-"]);
     assert.deepEqual(reads("doctor"), ["cli[.]js", "drydock-later-", "drydock-rarely-"]);
   });
 });

@@ -4,16 +4,20 @@ import { unknownIn } from "../../scripts/test-order.ts";
 import { findTests } from "../../scripts/test-run.ts";
 import { runProgram, TemporaryFolder } from "./project-copy.ts";
 
-/** Runs what `npm test -- src` runs in a project that has only this test file; or another command. */
+/** Runs what `npm test -- src` runs in a project that has only these test files; or another command. */
 function runTests(
-  source: string,
+  sources: string | readonly string[],
   env: NodeJS.ProcessEnv = {},
   command = [process.execPath, "scripts/test.ts", "src"],
 ) {
   using folder = new TemporaryFolder();
   folder.copy("scripts", "package.json");
   folder.linkPackages();
-  folder.write("src/a.test.ts", `import { describe, it } from "node:test";\n${source}`);
+  for (const [at, source] of [sources].flat().entries())
+    folder.write(
+      `src/${"abc"[at]}.test.ts`,
+      `import { beforeEach, describe, it } from "node:test";\n${source}`,
+    );
   const [program = "", ...args] = command;
   return runProgram(program, args, { cwd: folder.path, env: { CI: "", ...env } });
 }
@@ -71,6 +75,30 @@ describe("the test command", () => {
     assert.equal(runTests("describe;\nit;\n").status, 1);
     assert.equal(runTests('throw new Error("broken");\n').status, 1);
     assert.equal(runTests('it("passes", () => {});\nprocess.exit(3);\n').status, 1);
+  });
+
+  it("runs several files in one process, but for those that would reach the others", () => {
+    const says = 'it("says", () => console.log(`process ${process.pid}`));\n';
+    const { status, stdout } = runTests([says, says, `beforeEach(() => {});\n${says}`]);
+    assert.equal(status, 0, stdout);
+    assert.match(stdout, /ℹ tests 3\n/);
+    assert.match(stdout, / s src\/a[.]test[.]ts and 1 more [(]/);
+    const processes = [...stdout.matchAll(/^process (\d+)$/gm)].map(([, pid]) => pid);
+    assert.deepEqual([processes.length, new Set(processes).size], [3, 2]);
+    const long = runTests([says, says], { DRYDOCK_TEST: "long" }).stdout;
+    assert.equal(new Set([...long.matchAll(/^process (\d+)$/gm)].map(([, pid]) => pid)).size, 2);
+  });
+
+  it("fails when one of several files in a process has no tests, fails, can't be loaded, or ends it", () => {
+    const passes = 'it("passes", () => {});\n';
+    const silent = runTests([passes, "describe;\nit;\n"]);
+    assert.equal(silent.status, 1);
+    assert.match(silent.stdout, /1 FAILED:\n {2}- src\/b\.test\.ts: there is no test in it\n/);
+    const failing = runTests([passes, 'it("fails", () => { throw new Error("broken"); });\n']);
+    assert.equal(failing.status, 1);
+    assert.match(failing.stdout, /1 FAILED:\n {2}- src\/b\.test\.ts: fails\n/);
+    assert.equal(runTests(['throw new Error("broken");\n', passes]).status, 1);
+    assert.equal(runTests([passes, `${passes}process.exit(0);\n`, passes]).status, 1);
   });
 
   it("fails when no file matches", () => {

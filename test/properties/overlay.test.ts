@@ -1,4 +1,5 @@
-import { describe, it } from "node:test";
+import { describe } from "node:test";
+import { itInTurn } from "../support/long-form.ts";
 import {
   BY_FUSE,
   BY_FUSE_OF_USER,
@@ -26,11 +27,21 @@ const TRIED = [
   [BY_FUSE_OF_USER, 2],
 ] as const;
 
+/** In a normal run each property is tried with one of them, and with the first of all ways. */
+const OTHER_WAYS = [IN_USER_NAMESPACE, BY_FUSE, BY_FUSE_OF_USER];
+
 describe("random work in random trees, through an overlay", { concurrency: 2 }, () => {
   for (const [run, count] of TRIED)
-    for (const [property, title] of PROPERTIES)
-      it(`${title} (${run.title})`, { skip: run.skip }, async () => {
-        const seconds = property === "parts" ? "2" : "5";
-        await runOverlay(run, "test/properties/overlay-run.ts", [run.way, property, String(count), seconds]);
-      });
+    describe(run.title, { skip: run.skip }, () => {
+      for (const [property, title] of PROPERTIES)
+        itInTurn(run, OTHER_WAYS)(title, async () => {
+          const seconds = property === "parts" ? "2" : "5";
+          await runOverlay(run, "test/properties/overlay-run.ts", [
+            run.way,
+            property,
+            String(count),
+            seconds,
+          ]);
+        });
+    });
 });

@@ -6,10 +6,12 @@ const [seed, path] = (process.env["DRYDOCK_TEST_SEED"] ?? "").split(",");
 
 /** How many times as often the long form tries. */
 const LONG = 200;
+/** And the normal one. */
+const NORMAL = 0.5;
 
 /**
- * How often a property is tried, and for how long at most. `DRYDOCK_TEST=long` tries two hundred times
- * as often, without a limit.
+ * How often a property is tried, and for how long at most. A normal run tries half as often, for half as
+ * long; `DRYDOCK_TEST=long` tries two hundred times as often, without a limit.
  */
 export function runs(
   count: number,
@@ -22,8 +24,8 @@ export function runs(
   readonly interruptAfterTimeLimit?: number;
 } {
   return {
-    numRuns: IS_LONG ? count * LONG : count,
-    ...(!IS_LONG && { interruptAfterTimeLimit: seconds * 1000 }),
+    numRuns: Math.ceil(count * (IS_LONG ? LONG : NORMAL)),
+    ...(!IS_LONG && { interruptAfterTimeLimit: seconds * NORMAL * 1000 }),
     ...(seed && { seed: Number(seed) }),
     ...(path && { path, endOnFailure: true }),
   };

@@ -6,6 +6,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, Locator, Page } from "playwright-core";
 import { McpClient } from "../agents/mcp-client.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
+import { IS_LONG } from "../support/long-form.ts";
 import { NO_BROWSER, Reviewed, startBrowser } from "./browser.ts";
 import { picture } from "./picture.ts";
 import { makeShowcase } from "./showcase.ts";
@@ -44,11 +45,13 @@ describe("the page of a review", { skip: NO_BROWSER }, () => {
     const { plan, select } = makeShowcase(place);
     await using reviewed = await Reviewed.start(browser, place, [plan]);
     const page = await reviewed.open();
-    for (const colorScheme of ["light", "dark"] as const) {
+    for (const [turn, colorScheme] of (["light", "dark"] as const).entries()) {
       await page.emulateMedia({ colorScheme });
-      for (const [view, show] of Object.entries(select)) {
+      for (const [at, [view, show]] of Object.entries(select).entries()) {
         await show(page);
-        assert.deepEqual(await violations(page), [], `${view}, ${colorScheme}`);
+        // In a normal run each view is looked at in one of them.
+        if (IS_LONG || at % 2 === turn)
+          assert.deepEqual(await violations(page), [], `${view}, ${colorScheme}`);
       }
       await page.goto(`${reviewed.origin}/#/plan/${plan}`);
     }

@@ -106,7 +106,7 @@ describe("the verdict of a review", { skip: NO_BROWSER }, () => {
   it("lands all of it at once, shows how far that is, and takes it back", async () => {
     using place = placeWithPlan();
     const at = place.done("plan", "path", "raise").trim();
-    place.shell(`mkdir ${at}/many && cd ${at}/many && seq 1 20000 | xargs touch`);
+    place.shell(`mkdir ${at}/many && cd ${at}/many && seq 1 4000 | xargs touch`);
     await using reviewed = await Reviewed.start(browser, place, ["raise"]);
     const page = await reviewed.open();
     await page.getByRole("treeitem", { name: /new\.txt/ }).waitFor();

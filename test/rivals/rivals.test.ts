@@ -177,8 +177,8 @@ function attentionOf(end: ProcessEnd, moment: Moment): Attention {
 }
 
 /**
- * The last pass of every failpoint from staging on, and of those that land the first one, too; in a long run
- * all of them.
+ * The last pass of every failpoint that lands something, and the first one, too; of the others from staging
+ * on the last pass of each second; in a long run all of them.
  */
 function momentsOf(trace: string): Moment[] {
   const lines = trace
@@ -196,9 +196,18 @@ function momentsOf(trace: string): Moment[] {
   });
   const eligible = all.filter(({ at }) => at >= staging);
   if (IS_LONG) return eligible;
-  return [...Map.groupBy(eligible, ({ point, isDecided }) => `${point} ${isDecided}`).values()].flatMap(
-    (group) => group.filter(({ point }, at) => at === group.length - 1 || (at === 0 && /^land/.test(point))),
-  );
+  const groups = [...Map.groupBy(eligible, ({ point, isDecided }) => `${point} ${isDecided}`).values()];
+  const landing = groups.filter(([first]) => isLanding(first));
+  const others = groups.filter(([first]) => !isLanding(first)).filter((_, at) => at % 2 === 0);
+  return [
+    ...landing.flatMap((group) => group.filter((_, at) => at === 0 || at === group.length - 1)),
+    ...others.flatMap((group) => group.slice(-1)),
+  ];
+}
+
+/** What changes originals, or is right before that, or the decision itself. */
+function isLanding(moment: Pick<Moment, "point"> | undefined): boolean {
+  return /^land|^store\.written/.test(moment?.point ?? "");
 }
 
 async function inParallel<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {

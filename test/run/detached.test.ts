@@ -5,6 +5,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import type { DetachedView } from "../../src/index.ts";
 import { frame } from "../../src/run/detached/detached-protocol.ts";
 import { program, type Running } from "../end-to-end/workplace.ts";
 import { ANY_ACTOR, Stage } from "./stage.ts";
@@ -46,7 +47,7 @@ class DetachedStage extends Stage {
   }
 
   /** What `plan show` says of the command. */
-  shown(plan = "work"): { readonly pid?: number; readonly exitCode?: number; readonly command: string } {
+  shown(plan = "work"): DetachedView {
     return this.answer("plan", "show", plan).detached;
   }
 
@@ -266,6 +267,15 @@ for (const actor of ANY_ACTOR)
       assert.deepEqual([status, /was killed, and the command with it/.test(stderr)], [1, true], stderr);
       assert.match(stage.done("plan", "show", "work"), /'sleep 1000' was killed/);
       assert.deepEqual(stage.left, []);
+      // It dies before what the command wrote is kept.
+      const writes = ["sh", "-c", "echo two > a.txt; echo done"];
+      dying(["plan", "exec", "work", "--detach", ...BOUNDED, "--", ...writes], "detached.output");
+      await gone(stage.shown().pid ?? 0);
+      assert.notEqual(stage.shown().state, "running");
+      assert.ok(
+        !existsSync(join(stage.state, "runs", stage.answer("plan", "show", "work").id, "terminal.output")),
+      );
+      assert.equal(stage.inPlan("cat", "a.txt"), "two\n");
       stage.done("plan", "exec", "work", "--detach", ...BOUNDED, "--", "sleep", "1000");
       dying(["attach", "work"], "detached.attach");
       dying(["plan", "cancel", "work", "--force"], "detached.stop");

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
-import { createServer } from "node:net";
+import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { program } from "../end-to-end/workplace.ts";
-import { removeFolder } from "../support/remove-folder.ts";
+import { CONNECT, Daemon } from "./daemon.ts";
 import { ACTORS, type Actor, ANY_ACTOR, inTurn, Stage } from "./stage.ts";
 import { WalledStage } from "./walled-stage.ts";
 
@@ -36,28 +35,6 @@ class Agent {
     return JSON.parse(stdout);
   }
 }
-
-/** A program of the host that listens at a socket. */
-class Daemon implements Disposable {
-  readonly path: string;
-  readonly #folder: string;
-  readonly #server = createServer();
-
-  constructor(parent: string) {
-    this.#folder = mkdtempSync(join(parent, "drydock-daemon-"));
-    this.path = join(this.#folder, "socket");
-    this.#server.listen(this.path);
-    for (const path of [this.#folder, this.path]) chmodSync(path, 0o777);
-  }
-
-  [Symbol.dispose](): void {
-    this.#server.close();
-    removeFolder(this.#folder);
-  }
-}
-
-/** The kernel takes a connection before the program does. */
-const CONNECT = "perl -MIO::Socket::UNIX -e 'exit !IO::Socket::UNIX->new(Peer => $ARGV[0])'";
 
 const WHERE: readonly (readonly [string, (actor: Actor) => Stage])[] = [
   ["", (actor) => new Stage(actor)],

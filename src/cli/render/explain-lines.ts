@@ -44,6 +44,7 @@ export function explainLines(explained: RunExplanation, home: string | undefined
       rows.length === 0 ? [] : [title, ...textTable(rows).map((line) => `  ${line}`), ""],
     ),
     `Network: ${networkText(explained)}`,
+    `Servers of databases that the plan holds: ${databasesText(explained)}`,
     `Channel to Drydock: ${channelText(explained)}`,
     `Sockets of this machine, but for those above: ${explained.strict ? "none" : "none in /run"}`,
     `All else on this machine${ownHome === undefined ? "" : " but your home"} can be read, and not changed.`,
@@ -53,6 +54,11 @@ export function explainLines(explained: RunExplanation, home: string | undefined
 function networkText({ network, networkFrom, reachable }: RunExplanation): string {
   const what = network === "allow" ? (reachable.length === 0 ? "none" : "only what is above") : network;
   return networkFrom === undefined ? what : `${what} (${networkFrom})`;
+}
+
+function databasesText({ databases, databasesFrom, network }: RunExplanation): string {
+  const what = databases && network !== "none" ? "it can reach them past the plan" : "only through the plan";
+  return databasesFrom === undefined ? what : `${what} (${databasesFrom})`;
 }
 
 function channelText({ channel, channelFrom }: RunExplanation): string {

@@ -27,14 +27,23 @@ function renderRow(row: readonly Cell[], widths: readonly number[]): string {
 }
 
 const PLAIN = /^[ -~]*$/;
-const WIDE =
-  /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]|\p{Emoji_Presentation})$/u;
-const WITHOUT_WIDTH = /^[\p{Mark}\p{Format}]$/u;
 
 /** How many columns of a terminal a text takes. */
 export function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
-  for (const character of text) width += WITHOUT_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  for (const character of text) width += isWithoutWidth(character) ? 0 : isWide(character) ? 2 : 1;
   return width;
+}
+
+// These two patterns are in functions, so that V8 looks for the characters that they mean only if it has to.
+
+function isWithoutWidth(character: string): boolean {
+  return /^[\p{Mark}\p{Format}]$/u.test(character);
+}
+
+function isWide(character: string): boolean {
+  return /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]|\p{Emoji_Presentation})$/u.test(
+    character,
+  );
 }

@@ -40,7 +40,8 @@ export class AttachedTerminal {
     { output, ...how }: AttachedHow,
   ): Promise<DetachedEnd | "left" | "lost" | undefined> {
     const terminal = new AttachedTerminal(output);
-    using attachment = await Attachment.open(place, terminal.#size(), {
+    const size = terminal.#size();
+    using attachment = await Attachment.open(place, size === undefined ? {} : { size }, {
       output: (bytes) => terminal.#show(bytes),
       notice: (line) => terminal.#say(line),
     });

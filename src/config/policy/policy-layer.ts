@@ -81,6 +81,9 @@ function policyLayer(
     ...(bounds.length > 0 && { limits: bounds }),
     ...(ports !== undefined && { ports }),
     ...(channel !== undefined && { channel: { isOn: channel, from: placeOf(["run", "channel"]) } }),
+    ...(network.databases !== undefined && {
+      databases: { isOn: network.databases, from: placeOf(["run", "network", "databases"]) },
+    }),
     sockets: {
       allow: [...named(true), ...(linesAt(sockets.paths, "sockets", "paths") ?? [])],
       deny: named(false),

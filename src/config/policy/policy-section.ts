@@ -146,6 +146,14 @@ export function policySection() {
         "Names, addresses and groups that commands can reach, each with a port or with 80 and 443.",
         ["npm", "*.example.com", "10.0.0.5:5432"],
       ),
+      databases: z
+        .boolean("must be true or false")
+        .optional()
+        .meta({
+          description:
+            "Whether commands can reach the servers themselves of databases that their plan holds, past the plan (default: false).",
+          examples: [true],
+        }),
     })
       .refine(({ mode = "allow", allow }) => mode === "allow" || allow === undefined, {
         path: ["allow"],

@@ -8,9 +8,11 @@ import { coverageOf } from "./module-coverage.ts";
 let folder: string;
 
 beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "drydock-coverage-")));
+  // In a folder of its own: one module names a file outside, which others may have where they like.
+  folder = join(realpathSync(mkdtempSync(join(tmpdir(), "drydock-coverage-"))), "modules");
+  mkdirSync(folder);
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(dirname(folder), { recursive: true, force: true }));
 
 function put(path: string, text: string): string {
   mkdirSync(dirname(join(folder, path)), { recursive: true });

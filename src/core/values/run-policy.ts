@@ -77,6 +77,8 @@ export interface PolicyLayer {
   readonly network?: NetworkLines;
   /** Ports of this machine that lead to commands with a network of their own: `[HOST:]PORT[:INSIDE]` each. */
   readonly ports?: readonly PolicyLine[];
+  /** Whether commands can reach the servers of databases that their plan holds, past the plan. */
+  readonly databases?: { readonly isOn: boolean; readonly from: string };
   /** Whether commands have a channel to Drydock. */
   readonly channel?: { readonly isOn: boolean; readonly from: string };
   /** What a profile's program must reach. It counts only if the user allows no more than some names. */

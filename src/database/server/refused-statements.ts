@@ -30,12 +30,16 @@ const POSTGRES: readonly Rule[] = [
 
 const MYSQL_ALLOWED =
   /^(?:SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH|VALUES|TABLE|CALL|DO|SHOW|DESCRIBE|DESC|EXPLAIN|SET|HELP|\()(?:\s|$)/;
+/** Why MySQL's definitions can't be changed in a transaction. */
+export const COMMITS_AT_ONCE =
+  "MySQL and MariaDB commit at once when the schema is changed, so it could not be taken back; change the schema outside of the plan";
+
 const MYSQL: readonly Rule[] = [
   [/^(?:BEGIN|START|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE|XA)\b/, CONTROLS],
   [/^(?:UN)?LOCK\b/, "it would commit what the plan has done so far"],
   [
     /^(?:CREATE|ALTER|DROP|RENAME|TRUNCATE|GRANT|REVOKE|ANALYZE|OPTIMIZE|REPAIR|CHECK|FLUSH|RESET|INSTALL|UNINSTALL)\b/,
-    "MySQL and MariaDB commit at once when the schema is changed, so it could not be taken back; change the schema outside of the plan",
+    COMMITS_AT_ONCE,
   ],
   [/^SET\b.*\b(?:AUTOCOMMIT|TRANSACTION|COMPLETION_TYPE|\w*ISOLATION)\b/, CONTROLS],
   [/^SET\b.*\b(?:GLOBAL|PERSIST|PERSIST_ONLY|PASSWORD)\b/, "it would change the server, outside of the plan"],

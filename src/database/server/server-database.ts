@@ -62,6 +62,11 @@ export interface ServerDatabase extends DatabaseConnection {
    * or allowed. Runs outside of the transaction.
    */
   makeMarker(name: TransactionName): Promise<string | undefined>;
+  /**
+   * Checks what `prepare` would refuse, as far as that shows inside the transaction. The transaction goes on
+   * as it was.
+   */
+  check(): Promise<void>;
   /** Ends the first phase. The evidence tells later how the transaction ended. */
   prepare(marker: string | undefined): Promise<Evidence>;
 

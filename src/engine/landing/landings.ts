@@ -26,6 +26,7 @@ import { removeAllBut, unstage } from "../staging/unstaging.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import type { LongWork } from "../work/long-work.ts";
 import { runAtOnce, type Steps } from "../work/pace.ts";
+import { LANDINGS, landingIds } from "../workspace/landing-ids.ts";
 import type { LandedPart } from "./landed-part.ts";
 import { assertSameOriginal, runLanding } from "./landing.ts";
 import { itself, touchedTargets } from "./touched-folders.ts";
@@ -43,7 +44,6 @@ const POINTS = {
   reverting: failpoint("landings.reverting"),
   reverted: failpoint("landings.reverted"),
 };
-const LANDINGS = "landings";
 const REVERTING = "reverting";
 const REVERTED = "reverted";
 
@@ -234,9 +234,8 @@ export class Landings {
   }
 
   /** Ids of all landings, the latest first. */
-  ids(): string[] {
-    using landings = this.#workspace.openBelowIfThere(LANDINGS);
-    return landings?.names().sort().reverse() ?? [];
+  ids(): readonly string[] {
+    return landingIds(this.#workspace);
   }
 
   /**

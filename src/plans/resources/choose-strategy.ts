@@ -111,7 +111,7 @@ export class StrategyChooser {
     const { lineage } = this.#types.get(resource.type);
     const { strategies, unusable } = await this.#registry.listFor(resource, lineage);
     passedOver.push(...unusable.map(({ name, error }) => `${name}: ${error.message}`));
-    for (const registered of strategies) {
+    for await (const registered of strategies) {
       if (registered.capabilities.isolation === "none") continue;
       const reason = await this.#reasonOrFailure(registered, resource);
       if (reason === undefined) {

@@ -79,7 +79,7 @@ export class ChannelDoor {
     first.on("error", () => undefined);
     this.#starts += 1;
     passFailpoint(POINTS.start);
-    const { file, args, environment } = ownProgram(import.meta.url, LOCATIONS);
+    const { file, args, environment } = ownProgram(import.meta.dirname, LOCATIONS);
     const program = endingWithUs({ file, args: [HEAP, ...args], environment }, "KILL");
     const child = startProcess(program, ["pipe", "ignore", "ignore", this.#listener, first]);
     this.#child = child;

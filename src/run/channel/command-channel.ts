@@ -1,3 +1,4 @@
+import { closeFile } from "../../system/calls/handles.ts";
 import type { ViewSpec } from "../launch/launch-spec.ts";
 import type { RunningCommandProcess } from "../launch/launcher.ts";
 import { CHANNEL_FOLDER } from "../view/kernel-mounts.ts";
@@ -5,6 +6,11 @@ import type { ChannelDoor } from "./channel-door.ts";
 import type { ChannelPlace } from "./channel-place.ts";
 
 const NAME = "socket";
+/**
+ * How long a command runs before we listen: what that loads takes longer than a short command. Callers who
+ * come sooner wait in the queue of the socket.
+ */
+const LISTEN_AFTER_MS = 20;
 
 /**
  * The way by which a command inside speaks to Drydock: a socket in its view, which `DRYDOCK_SOCKET` names.
@@ -18,6 +24,7 @@ const NAME = "socket";
 export class CommandChannel implements AsyncDisposable {
   readonly #place: ChannelPlace;
   readonly #isOn: boolean;
+  #unopened: { readonly listener: number; readonly timer: NodeJS.Timeout } | undefined;
   #door: Promise<ChannelDoor> | undefined;
 
   constructor(place: ChannelPlace, isOn: boolean) {
@@ -43,6 +50,11 @@ export class CommandChannel implements AsyncDisposable {
   open(running: RunningCommandProcess): void {
     if (!this.#isOn) return;
     const listener = running.takeSocket();
+    this.#unopened = { listener, timer: setTimeout(() => this.#listen(listener), LISTEN_AFTER_MS) };
+  }
+
+  #listen(listener: number): void {
+    this.#unopened = undefined;
     this.#door = import("./channel-door.ts").then(({ ChannelDoor }) =>
       ChannelDoor.open(this.#place, listener),
     );
@@ -50,8 +62,14 @@ export class CommandChannel implements AsyncDisposable {
 
   /** Ends what callers started. */
   async [Symbol.asyncDispose](): Promise<void> {
+    const unopened = this.#unopened;
     const door = this.#door;
+    this.#unopened = undefined;
     this.#door = undefined;
+    if (unopened !== undefined) {
+      clearTimeout(unopened.timer);
+      closeFile(unopened.listener);
+    }
     await (await door)?.close();
   }
 }

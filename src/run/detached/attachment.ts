@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { terminalSocket } from "../../plans/history/last-detached.ts";
+import { terminalSocket } from "../../plans/history/detached-command.ts";
 import { type Failpoint, failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { connectPrivately } from "../../system/process/private-socket.ts";
 import type { WindowSize } from "../../system/terminal/program-streams.ts";
@@ -10,6 +10,7 @@ import {
   frame,
   framesOf,
   type Hello,
+  type OutputPlace,
 } from "./detached-protocol.ts";
 import { terminalKey } from "./terminal-key.ts";
 
@@ -26,8 +27,13 @@ export interface DetachedPlace {
 export interface AttachmentEvents {
   output(bytes: Buffer): void;
   /** A line that is said to users. */
-  notice(line: string): void;
+  notice?(line: string): void;
+  /** Where the next output begins, for a program that asked for a part of it. */
+  at?(place: OutputPlace): void;
 }
+
+/** What a client says of itself first. */
+export type Greeting = Pick<Hello, "size" | "part">;
 
 /** A connection to the terminal of a detached command. */
 export class Attachment implements Disposable {
@@ -35,6 +41,7 @@ export class Attachment implements Disposable {
   /** `left`: by this side. `lost`: by the other, which has just ended, or was killed with the command. */
   readonly ended: Promise<DetachedEnd | "left" | "lost">;
   #hasLeft = false;
+  readonly #flushes: (() => void)[] = [];
 
   private constructor(socket: Socket, events: AttachmentEvents) {
     this.#socket = socket;
@@ -43,7 +50,9 @@ export class Attachment implements Disposable {
     const reader = new FrameReader();
     const take = ({ kind, bytes }: Frame): void => {
       if (kind === "output") events.output(bytes);
-      else if (kind === "notice") events.notice(bytes.toString());
+      else if (kind === "notice") events.notice?.(bytes.toString());
+      else if (kind === "at") events.at?.(JSON.parse(bytes.toString()) as OutputPlace);
+      else if (kind === "flushed") this.#flushes.shift()?.();
       else if (kind === "end") ended.resolve(JSON.parse(bytes.toString()) as DetachedEnd);
     };
     socket.on("data", (bytes: Buffer) => {
@@ -62,16 +71,16 @@ export class Attachment implements Disposable {
   /** Undefined if nothing listens there: the command has just ended, or its process was killed. */
   static async open(
     place: DetachedPlace,
-    size: WindowSize | undefined,
+    greeting: Greeting,
     events: AttachmentEvents,
   ): Promise<Attachment | undefined> {
-    return await Attachment.#connect(POINTS.attach, place, size, events);
+    return await Attachment.#connect(POINTS.attach, place, greeting, events);
   }
 
   /** Ends a detached command, and waits until all that belongs to its end is done. */
   static async stop(place: DetachedPlace): Promise<void> {
-    const nothing = { output: () => undefined, notice: () => undefined };
-    using attachment = await Attachment.#connect(POINTS.stop, place, undefined, nothing);
+    const nothing = { output: () => undefined };
+    using attachment = await Attachment.#connect(POINTS.stop, place, {}, nothing);
     if (attachment === undefined) return;
     attachment.#socket.write(frame("stop", ""));
     await attachment.ended;
@@ -80,7 +89,7 @@ export class Attachment implements Disposable {
   static async #connect(
     point: Failpoint,
     { stateDir, planId, exec }: DetachedPlace,
-    size: WindowSize | undefined,
+    greeting: Greeting,
     events: AttachmentEvents,
   ): Promise<Attachment | undefined> {
     passFailpoint(point);
@@ -88,7 +97,7 @@ export class Attachment implements Disposable {
     if (key === undefined) return undefined;
     const socket = await connectPrivately(terminalSocket(stateDir, planId));
     if (socket === undefined) return undefined;
-    const hello: Hello = { key, exec, ...(size !== undefined && { size }) };
+    const hello: Hello = { key, exec, ...greeting };
     const attachment = new Attachment(socket, events);
     socket.write(frame("hello", hello));
     return attachment;
@@ -100,6 +109,14 @@ export class Attachment implements Disposable {
 
   resize(size: WindowSize): void {
     this.#socket.write(frame("size", size));
+  }
+
+  /** Resolves when all that was sent has reached the command's terminal; never, if it ends before. */
+  async flushed(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#flushes.push(resolve);
+    this.#socket.write(frame("flush", ""));
+    await promise;
   }
 
   /** Leaves; the command goes on. */

@@ -1,7 +1,14 @@
 import type { Socket } from "node:net";
 import { StateError } from "../../core/errors/errors.ts";
 import type { LastBytes } from "../../system/terminal/last-bytes.ts";
-import { type Frame, FrameReader, frame, framesOf } from "./detached-protocol.ts";
+import {
+  type Frame,
+  FrameReader,
+  frame,
+  framesOf,
+  type OutputPart,
+  type OutputPlace,
+} from "./detached-protocol.ts";
 
 /** What the kept output of a command is, for those who are attached. */
 export interface KeptOutput {
@@ -20,6 +27,8 @@ export class DetachedClient {
   /** How much of all output this client has, or has missed. */
   #seen = 0;
   #isShown = false;
+  /** It hears where its output begins, and gets nothing else between. */
+  #isTold = false;
   #isBehind = false;
 
   constructor(socket: Socket, output: KeptOutput, on: { frame(frame: Frame): void; gone(): void }) {
@@ -45,11 +54,21 @@ export class DetachedClient {
     return this.#isBehind;
   }
 
-  /** From now on it gets all output, beginning with what is kept. */
-  show(notices: readonly string[]): void {
+  /** From now on it gets all output, beginning with what is kept, or with the part that it asked for. */
+  show(notices: readonly string[], part?: OutputPart): void {
     this.#isShown = true;
+    this.#isTold = part !== undefined;
+    const { total } = this.#output.last;
+    if (part !== undefined)
+      this.#seen = "from" in part ? Math.min(part.from, total) : Math.max(0, total - part.last);
     for (const line of notices) this.notice(line);
-    this.output();
+    if (this.#isTold && this.#seen === total) this.#tell(total);
+    else this.output();
+  }
+
+  /** All that it sent so far has reached the command's terminal. */
+  flushed(): void {
+    this.#socket.write(frame("flushed", ""));
   }
 
   notice(line: string): void {
@@ -66,9 +85,15 @@ export class DetachedClient {
     else if (missing > 0) this.#send(this.#kept(missing));
   }
 
+  #tell(from: number): void {
+    const place: OutputPlace = { from, total: this.#output.last.total };
+    this.#socket.write(frame("at", place));
+  }
+
   #kept(missing: number): Buffer {
     const kept = this.#output.last.bytes();
-    if (missing <= kept.length) return kept.subarray(kept.length - missing);
+    if (this.#isTold) this.#tell(this.#seen - Math.min(missing, kept.length));
+    if (missing <= kept.length || this.#isTold) return kept.subarray(Math.max(0, kept.length - missing));
     // A line that is cut would look strange, and a sequence that is cut would be one of its own.
     const line = kept.indexOf("\n") + 1;
     const mark = `${this.#output.enter()}\r\n[… ${missing - kept.length + line} bytes left out …]\r\n`;

@@ -1,4 +1,4 @@
-import { StateError } from "../../core/errors/errors.ts";
+import { StateError, UsageError } from "../../core/errors/errors.ts";
 import type { WindowSize } from "../../system/terminal/program-streams.ts";
 
 /**
@@ -10,9 +10,16 @@ import type { WindowSize } from "../../system/terminal/program-streams.ts";
  *
  * A client begins with `hello`. It names the command by its id, and has the key of the plan's terminal
  * (terminal-key.ts). Then it gets what is said to users so far, the output that is kept, and from there on
- * everything. The last frame is `end`. It can send `keys` and `size`, or `stop`, which ends the command.
+ * everything. The last frame is `end`. It can send `keys` and `size`, or `stop`, which ends the command. A
+ * `flush` is answered by `flushed`, once the command's terminal has taken all that was sent before.
+ *
+ * Output that is no longer kept is told by a line in the output. A program that asks for a part of it hears
+ * by `at` where in all output the next frame begins, before the first one and whenever it missed something.
  */
-const LETTERS = { hello: 72, keys: 75, size: 83, stop: 88, output: 79, notice: 78, end: 69 } as const;
+const LETTERS = {
+  ...{ hello: 72, keys: 75, size: 83, stop: 88, flush: 70 },
+  ...{ output: 79, at: 65, notice: 78, flushed: 68, end: 69 },
+} as const;
 
 export type FrameKind = keyof typeof LETTERS;
 
@@ -28,6 +35,17 @@ export interface Hello {
   readonly exec: string;
   /** That of the client's terminal, if it has one. */
   readonly size?: WindowSize;
+  /** For a program: the output that it begins with. */
+  readonly part?: OutputPart;
+}
+
+/** A part of all that a command writes: from this byte on, or the last bytes of what there is. */
+export type OutputPart = { readonly from: number } | { readonly last: number };
+
+/** Where the output that comes next begins, and how much there is in all so far. */
+export interface OutputPlace {
+  readonly from: number;
+  readonly total: number;
 }
 
 /** How a detached command ended, with all that came after it. */
@@ -38,9 +56,13 @@ export interface DetachedEnd {
 
 /** What a `hello` says. Throws if the other side does not speak this protocol. */
 export function helloFrom(bytes: Buffer): Hello {
-  const { key, exec, size } = membersOf(JSON.parse(bytes.toString()));
+  const { key, exec, size, part } = membersOf(JSON.parse(bytes.toString()));
   if (typeof key !== "string" || typeof exec !== "string") throw noMessage();
-  return { key, exec, ...(size !== undefined && { size: sizeOf(size) }) };
+  return {
+    ...{ key, exec },
+    ...(size !== undefined && { size: sizeOf(size) }),
+    ...(part !== undefined && { part: partOf(part) }),
+  };
 }
 
 /** The same for a `size`. */
@@ -52,6 +74,37 @@ function sizeOf(said: unknown): WindowSize {
   const { rows, columns } = membersOf(said);
   if (!isSide(rows) || !isSide(columns)) throw noMessage();
   return { rows, columns };
+}
+
+/** Refuses a size that no terminal can have. */
+export function assertSize({ rows, columns }: WindowSize): void {
+  if (isSide(rows) && isSide(columns)) return;
+  throw new UsageError(`No terminal has ${rows} rows and ${columns} columns.`, {
+    hint: "Give whole numbers from 1 to 65535.",
+    code: "BAD_ARGUMENT",
+  });
+}
+
+/** The part that a program names, by its beginning or by its length. Default: everything. */
+export function partNamed({ from, last }: { readonly from?: number; readonly last?: number }): OutputPart {
+  const part = last === undefined ? { from: from ?? 0 } : { last };
+  const isOne = from === undefined || last === undefined;
+  if (isOne && isCount("from" in part ? part.from : part.last)) return part;
+  throw new UsageError("This names no part of an output.", {
+    hint: "Give `from`, the number of a byte, or `last`, how many bytes; a whole number from 0.",
+    code: "BAD_ARGUMENT",
+  });
+}
+
+function partOf(said: unknown): OutputPart {
+  const { from, last } = membersOf(said);
+  if (isCount(from) && last === undefined) return { from };
+  if (isCount(last) && from === undefined) return { last };
+  throw noMessage();
+}
+
+function isCount(said: unknown): said is number {
+  return Number.isSafeInteger(said) && Number(said) >= 0;
 }
 
 function isSide(said: unknown): said is number {

@@ -1,8 +1,8 @@
-import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { terminalSocket } from "../../plans/history/last-detached.ts";
+import { terminalSocket } from "../../plans/history/detached-command.ts";
+import { isSecret } from "../../system/secret.ts";
 import { listenAtSocket } from "../../system/state/service-socket.ts";
 import { LastBytes } from "../../system/terminal/last-bytes.ts";
 import type { WindowSize } from "../../system/terminal/program-streams.ts";
@@ -10,10 +10,9 @@ import { TerminalModes } from "../../system/terminal/terminal-modes.ts";
 import type { SpawnedCommand } from "../spawn.ts";
 import { DetachedClient } from "./detached-client.ts";
 import { type DetachedEnd, type Frame, type Hello, helloFrom, sizeFrom } from "./detached-protocol.ts";
+import { MOST_KEPT } from "./kept-output.ts";
 import { ensureTerminalKey } from "./terminal-key.ts";
 
-/** How much of the output is kept for those who attach later. */
-const MOST_KEPT = 256 * 1024;
 /** How many lines that are said to users are kept for them. */
 const MOST_NOTICES = 100;
 /** How long the command waits for a client that does not keep up. From then on, that one misses output. */
@@ -77,9 +76,10 @@ export class DetachedTerminal {
     this.#listening = await listenAtSocket(this.#server, join(folder, name));
   }
 
-  /** Resolves when the command has written everything. */
-  async shown(): Promise<void> {
+  /** Resolves when the command has written everything: what is kept of it. */
+  async shown(): Promise<LastBytes> {
     await this.#shown;
+    return this.#last;
   }
 
   /** Says something to those who are attached, now or later. */
@@ -133,18 +133,19 @@ export class DetachedTerminal {
     else if (!isKnown) client.close();
     else if (kind === "keys") this.#type(client, bytes);
     else if (kind === "size") this.#resize(sizeFrom(bytes));
+    else if (kind === "flush") this.#flush(client);
     else if (kind === "stop") this.#parts.onStop();
     else client.close();
   }
 
-  #greet(client: DetachedClient, { key, exec, size }: Hello): void {
+  #greet(client: DetachedClient, { key, exec, size, part }: Hello): void {
     if (!isSecret(key, this.#key) || exec !== this.#parts.command.exec) {
       client.close();
       return;
     }
     this.#noLongerSilent(client);
     this.#clients.add(client);
-    client.show(this.#notices);
+    client.show(this.#notices, part);
     if (size === undefined) return;
     const needsOther = this.#modes.isFullScreen && isSame(size, this.#size);
     // A program hears only of a size that changes, and then draws everything again.
@@ -164,6 +165,15 @@ export class DetachedTerminal {
     if (!stdin.writable) return;
     const takesMore = stdin.write(keys, () => client.listen(true));
     if (!takesMore) client.listen(false);
+  }
+
+  /** A command that has ended takes nothing more: its client hears of the end instead. */
+  #flush(client: DetachedClient): void {
+    const { stdin } = this.#parts.command;
+    if (!stdin.writable) return;
+    stdin.write(Buffer.alloc(0), (failed) => {
+      if (!failed) client.flushed();
+    });
   }
 
   #show(bytes: Buffer): void {
@@ -186,11 +196,6 @@ export class DetachedTerminal {
       stdout.resume();
     }, 5);
   }
-}
-
-function isSecret(given: string, secret: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(secret)];
-  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 function isSame(one: WindowSize, other: WindowSize): boolean {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BusyError } from "../../core/errors/errors.ts";
 import type { PlanRecord } from "../../core/plan.ts";
-import { isListening } from "../../plans/history/last-detached.ts";
+import { isListening } from "../../plans/history/detached-command.ts";
 import type { Uses } from "../../sandboxes/remains/uses.ts";
 import { milliseconds } from "../../system/milliseconds.ts";
 

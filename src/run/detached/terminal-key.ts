@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { terminalSocket } from "../../plans/history/last-detached.ts";
+import { terminalSocket } from "../../plans/history/detached-command.ts";
 import { readTextFile } from "../../system/data/text-files.ts";
 import { randomBytes } from "../../system/random-bytes.ts";
 import { secretIn } from "../../system/state/secret-file.ts";

@@ -15,6 +15,7 @@ export interface CommandRequest {
   readonly environment: CommandEnvironment;
   readonly strict: boolean;
   readonly network?: OwnNetwork | undefined;
+  readonly guards?: ViewSpec["guards"];
   readonly channel?: ViewSpec["channel"] | undefined;
   readonly processLimit?: OwnProcessLimit | undefined;
 }
@@ -22,6 +23,7 @@ export interface CommandRequest {
 /** What Drydock tells the launcher about a command. */
 export function commandSpec({ tools, terminal }: CommandLauncher, request: CommandRequest): CommandSpec {
   const { steps, joins, cwd, command, environment, strict, network, channel, processLimit } = request;
+  const { guards = [] } = request;
   const less = mayMountOnMachine()
     ? { without: spareCapability() }
     : { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
@@ -32,6 +34,7 @@ export function commandSpec({ tools, terminal }: CommandLauncher, request: Comma
     ...(joins !== undefined && { joins }),
     noAbstractSockets: strict,
     ...(network !== undefined && { network }),
+    ...(guards.length > 0 && { guards }),
     ...(channel !== undefined && { channel }),
     ...(openFiles !== undefined && { openFiles }),
     shell: { file: tools.sh, args: ["-c", script, "drydock", ...command] },

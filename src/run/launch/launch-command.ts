@@ -7,22 +7,18 @@ import { makePoint, replaceLink } from "../../system/launch/entries.ts";
 import { HidingLayers } from "../../system/launch/hiding-layer.ts";
 import { listenAt, makeOwnNetwork, newSocket } from "../../system/launch/own-network.ts";
 import { openOwnTerminal, ownSession } from "../../system/launch/own-terminal.ts";
-import {
-  type Capability,
-  filterCalls,
-  keepOnly,
-  leaveAbstractSockets,
-} from "../../system/launch/privileges.ts";
+import { type Capability, keepOnly, leaveAbstractSockets } from "../../system/launch/privileges.ts";
 import { reopenReadOnly } from "../../system/launch/read-only-input.ts";
 import { redirect, writeLine } from "../../system/launch/streams.ts";
 import { joinMounts, ownMounts, ViewRoot } from "../../system/launch/view-root.ts";
 import { mountPrivately } from "../../system/mount/overlay-mount.ts";
 import { passDescriptor } from "../../system/process/passed-descriptor.ts";
-import { filterRenames } from "../rename-supervisor/rename-supervisor.ts";
+import { filterWith, startSupervisor, type WaitingSupervisor } from "../call-supervisor/call-supervisor.ts";
 import {
   DESCRIPTORS,
   type LaunchSpec,
   type OwnNetwork,
+  UNGUARDED,
   type ViewLayers,
   type ViewSpec,
   type ViewStep,
@@ -39,6 +35,9 @@ export const ROOT_KEEPS: readonly Capability[] = [
   ...(["net_bind_service", "sys_chroot", "mknod", "audit_write", "setfcap", "wake_alarm"] as const),
 ];
 
+/** It may read the memory of every process of the command, whatever user that has become. */
+const SUPERVISOR_KEEPS: readonly Capability[] = [...ROOT_KEEPS, "sys_ptrace"];
+
 /** Needed to map root of the first user namespace into a second one, where the command is the user again. */
 const USER_KEEPS: readonly Capability[] = ["setfcap"];
 
@@ -50,7 +49,7 @@ const USER_KEEPS: readonly Capability[] = ["setfcap"];
  * 3. Connect the terminal and the standard streams.
  * 4. Make the new root the root. From here on only what the view shows can be reached.
  * 5. Give up all privileges and install the filter of system calls, with a supervisor where overlays can't
- *    rename folders.
+ *    rename folders, or servers are to be guarded.
  * 6. Load the shell of the view, which starts the command.
  *
  * Any failure is thrown; then no command has started.
@@ -68,11 +67,22 @@ export function launchCommand(spec: ViewSpec): never {
   root.enter();
   if (spec.openFiles !== undefined) limitOpenFiles(spec.openFiles);
   if (spec.noAbstractSockets) leaveAbstractSockets();
-  keepOnly(spec.privileged ? ROOT_KEEPS : USER_KEEPS);
-  if (spec.privileged) filterCalls({ mayNestUsers: false });
-  else filterRenames({ mayNestUsers: true });
+  const { privileged, guards = [] } = spec;
+  const keeps = privileged ? SUPERVISOR_KEEPS : [];
+  // As root it needs a right that is given up next; without privilege it must not have those that are left.
+  const early = privileged ? startSupervisor({ renames: false, guards, keeps }) : undefined;
+  keepOnly(privileged ? ROOT_KEEPS : USER_KEEPS);
+  const supervisor = early ?? startSupervisor({ renames: true, guards, keeps });
+  const isSupervised = filterWith(supervisor, !privileged);
+  if (guards.length > 0) tellGuard(supervisor, isSupervised);
   const { shell, environment, cwd } = spec;
   become({ ...shell, environment, cwd, descriptors: [DESCRIPTORS.control] });
+}
+
+/** Gives Drydock the socket by which the supervisor tells what the command wanted, or says that none does. */
+function tellGuard({ socket }: WaitingSupervisor, isSupervised: boolean): void {
+  if (isSupervised && socket !== undefined) pass(socket);
+  else writeLine(DESCRIPTORS.control, `weaker ${UNGUARDED}`);
 }
 
 /**

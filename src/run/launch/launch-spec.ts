@@ -3,6 +3,7 @@ import type { MountFlags } from "../../system/launch/new-mount.ts";
 import type { TerminalShape } from "../../system/launch/own-terminal.ts";
 import type { OverlayKind } from "../../system/mount/overlay-mount.ts";
 import type { FileWalls } from "../../system/walls/landlock.ts";
+import type { GuardedServer } from "../call-supervisor/server-addresses.ts";
 
 /**
  * What a launcher does, as plain data. Drydock sends it as one line of JSON to the launcher's control socket.
@@ -40,6 +41,8 @@ export interface ViewSpec extends BecomingSpec {
   readonly network?: OwnNetwork;
   /** Where the view has a socket that leads to Drydock: run/channel/command-channel.ts. */
   readonly channel?: { readonly folder: string; readonly name: string };
+  /** Servers that the command can't reach: run/call-supervisor/connect-guard.ts. */
+  readonly guards?: readonly GuardedServer[];
   /** Whether the command can't reach abstract sockets of processes outside. */
   readonly noAbstractSockets: boolean;
 }
@@ -116,7 +119,7 @@ export const DESCRIPTORS = {
    * 2. Drydock sends the specification.
    * 3. The launcher sends "failed" and a message, or "denied" and a message if it may not mount at all, or
    *    the shell that it became sends "ready". Before that, "weaker" and a path say what of the host stays
-   *    visible there.
+   *    visible there, or that servers are not guarded.
    * 4. The shell sends "stopped" or "keyboard" when the command stops; Drydock answers with a line when it
    *    may go on.
    */
@@ -125,11 +128,14 @@ export const DESCRIPTORS = {
   errors: 4,
   /**
    * A socket that passes descriptors to Drydock, in this order: the file at standard input, the terminal, the
-   * socket of the channel, the socket at which the proxy listens, sockets to connect with. Each only if there
-   * is one.
+   * socket of the channel, the socket at which the proxy listens, sockets to connect with, that of the
+   * supervisor of guards. Each only if there is one.
    */
   passing: 5,
 } as const;
+
+/** What the launcher says is weaker if no supervisor guards servers. */
+export const UNGUARDED = "guards";
 
 /** The argument that makes the launcher a keeper. */
 export const KEEP = "keep";

@@ -16,8 +16,23 @@ import { type OwnProgram, ownProgram } from "../../system/process/own-program.ts
 import type { CommandStreams, OuterTerminal, TerminalUse } from "../../system/terminal/command-streams.ts";
 import { HandedStreams } from "../../system/terminal/handed-streams.ts";
 import { END_SIGNAL } from "../../system/walls/keeper.ts";
-import { KEEP, type ViewSpec, type WalledSpec } from "./launch-spec.ts";
+import { KEEP, UNGUARDED, type ViewSpec, type WalledSpec } from "./launch-spec.ts";
 import { findTools, type Tools } from "./tools.ts";
+
+/** What is weaker where a command has namespaces but the kernel refuses a new /proc. */
+export const SHARED_PROCESSES =
+  "This container allows no new /proc, so the command sees the names of all its processes.";
+const UNGUARDED_SERVERS =
+  "Nothing here keeps the command from the servers themselves of databases that the plan holds: it can reach them past the plan.";
+
+/** What is weaker than usual, by what the launcher says; `isUnguarded`: no supervisor could be there. */
+export function weakerSentences(weaker: readonly string[], isUnguarded: boolean): readonly string[] {
+  const paths = weaker.filter((each) => each !== UNGUARDED);
+  return [
+    ...(paths.length > 0 ? [SHARED_PROCESSES] : []),
+    ...(isUnguarded || paths.length < weaker.length ? [UNGUARDED_SERVERS] : []),
+  ];
+}
 
 const POINTS = { start: failpoint("run.start") };
 /** Relative to this file in the source, and to a bundle of the tests. */
@@ -174,7 +189,7 @@ export class CommandLauncher implements Disposable {
     const { stdout, openStreams } = this.#kind;
     const streams = openStreams?.() ?? new HandedStreams(stdout === "stderr" ? 2 : 1);
     const process = LauncherProcess.start(POINTS.start, streams.descriptors, (descriptors) => {
-      const program = ownProgram(import.meta.url, LOCATIONS);
+      const program = ownProgram(import.meta.dirname, LOCATIONS);
       const { privileged } = this.#kind;
       if (joins === undefined && !this.#isWalled && canFork(program.main))
         return new ForkedLauncher(program.main, descriptors, { users: !privileged });
@@ -268,6 +283,11 @@ function startFailure({ said, noNamespaces }: StartReport & { readonly ready: fa
   const why = lines.filter(Boolean).map(displayPath).join("; ") || "a program of the system failed";
   const message = `The command could not be put inside: ${why}.`;
   return new UnsupportedError(message, { code: "COMMAND_NOT_STARTED", details: { noNamespaces, why } });
+}
+
+/** Whether an error says that this process can have no namespaces. */
+export function isWithoutNamespaces(thrown: unknown): thrown is UnsupportedError {
+  return thrown instanceof UnsupportedError && thrown.details["noNamespaces"] === true;
 }
 
 /** A command that can't be recorded or watched must not go on. */

@@ -91,6 +91,10 @@ export interface RunExplanation {
   readonly channel: boolean;
   /** The line about the channel that counts, if there is one. */
   readonly channelFrom?: string;
+  /** Whether it can reach the servers of databases that its plan holds, past the plan. */
+  readonly databases: boolean;
+  /** The line about these that counts, if there is one. */
+  readonly databasesFrom?: string;
   /** Whether it can't reach daemons, and its temporary folders are private and empty. */
   readonly strict: boolean;
   readonly limits: Limits;
@@ -137,6 +141,8 @@ export function explain(
     })),
     channel: policy.channel.isOn,
     ...(policy.channel.from !== undefined && { channelFrom: policy.channel.from }),
+    databases: policy.databases.isOn,
+    ...(policy.databases.from !== undefined && { databasesFrom: policy.databases.from }),
     strict,
     limits: inForce,
     limitsFrom: Object.fromEntries(policies.limitLines(inForce).map(({ name, from }) => [name, from])),

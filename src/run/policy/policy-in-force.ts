@@ -55,13 +55,15 @@ export interface PolicyInForce {
   readonly network: NetworkInForce;
   /** Ports of this machine that lead to the command. */
   readonly ports: readonly PortLine[];
-  readonly channel: ChannelInForce;
+  readonly channel: SwitchInForce;
+  /** Whether it can reach the servers of databases that its plan holds, past the plan. */
+  readonly databases: SwitchInForce;
   /** Lines of a project that ask for more than the user's own config allows. They do not count. */
   readonly refused: readonly PolicyLine[];
 }
 
-/** Whether a command has a channel to Drydock, and the line that says so, if there is one. */
-export interface ChannelInForce {
+/** Whether something is on for a command, and the line that says so, if there is one. */
+export interface SwitchInForce {
   readonly isOn: boolean;
   readonly from?: string;
 }
@@ -120,6 +122,7 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
   });
   const network = networkInForce(user, project, request.network);
   const ports = keptLines("ports", user, project);
+  const databases = databasesInForce(user, project);
   return {
     profiles: [...new Set([...profiles, ...project.flatMap((layer) => layer.profiles ?? [])])],
     denied: read.denied,
@@ -138,9 +141,10 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
     network,
     ports: portsInForce(network, ports.kept, request.publish),
     channel: channelInForce(user, project),
+    databases: databases.inForce,
     refused: [
       ...[...ownHome.refused, ...persist.refused, ...back.refused, ...refused],
-      ...[...sockets.refused, ...network.refused, ...ports.refused],
+      ...[...sockets.refused, ...network.refused, ...ports.refused, ...databases.refused],
     ],
   };
 }
@@ -186,11 +190,20 @@ function socketLines(user: readonly PolicyLayer[], project: readonly PolicyLayer
 }
 
 /** Whichever line says no has the say. */
-function channelInForce(user: readonly PolicyLayer[], project: readonly PolicyLayer[]): ChannelInForce {
+function channelInForce(user: readonly PolicyLayer[], project: readonly PolicyLayer[]): SwitchInForce {
   const last = (layers: readonly PolicyLayer[]) => layers.findLast(({ channel }) => channel)?.channel;
   const [own, theirs] = [last(user), last(project)];
   if (own?.isOn === false) return own;
   return theirs?.isOn === false ? theirs : { ...(own ?? theirs), isOn: true };
+}
+
+/** Only the user's own config can say yes, and a project's no counts. */
+function databasesInForce(user: readonly PolicyLayer[], project: readonly PolicyLayer[]) {
+  const last = (layers: readonly PolicyLayer[]) => layers.findLast(({ databases }) => databases)?.databases;
+  const [own, theirs] = [last(user), last(project)];
+  const inForce: SwitchInForce = theirs?.isOn === false ? theirs : (own ?? { isOn: false });
+  const isRefused = theirs?.isOn === true && own?.isOn !== true;
+  return { inForce, refused: isRefused ? [{ value: "the servers of databases", from: theirs.from }] : [] };
 }
 
 /** In a resource the plan has the say: what is written there lands with it. */

@@ -198,10 +198,20 @@ export function profileLayer(name: ProfileName, owner: PolicyLayer["owner"]): Po
     needs: lines(needs),
     variables: {
       deny: lines(SECRET_VARIABLES),
-      allow: lines(["*", ...keys]),
+      allow: lines(["*", ...keys.flatMap(alsoAsSecret)]),
       set: Object.entries(set).map(([variable, value]) => ({ name: variable, value, from })),
     },
   };
+}
+
+/**
+ * What an agent logs in with it gets, also by a name that looks like a secret: `OPENAI_*API_KEY` counts more
+ * than `*_API_KEY`, and `OPENAI_*` does not (variable-rules.ts).
+ */
+function alsoAsSecret(key: string): readonly string[] {
+  if (!key.endsWith("_*")) return [key];
+  const looks = SECRET_VARIABLES.filter((pattern) => pattern.startsWith("*_"));
+  return [key, ...looks.map((pattern) => `${key}${pattern.slice("*_".length)}`)];
 }
 
 function isTool(name: ProfileName): name is keyof typeof TOOLS {

@@ -3,6 +3,7 @@ import { displayPath } from "../../core/paths/byte-path.ts";
 import { namespaceRemedy } from "../../system/mount/namespaces.ts";
 import { landlockVersion } from "../../system/walls/landlock.ts";
 import { SINCE_SCOPES } from "../../system/walls/landlock-rights.ts";
+import { firstPlace } from "./places.ts";
 
 /**
  * How commands run, by what the machine allows; the first row that holds counts:
@@ -17,14 +18,11 @@ import { SINCE_SCOPES } from "../../system/walls/landlock-rights.ts";
  */
 export type Confinement = "walls" | "nothing";
 
+type Places = Parameters<typeof firstPlace>[0];
+
 interface Wishes {
   readonly strict?: boolean;
   readonly unconfined?: boolean;
-}
-
-/** Whether an error says that this process can have no namespaces. */
-export function isWithoutNamespaces(thrown: unknown): thrown is UnsupportedError {
-  return thrown instanceof UnsupportedError && thrown.details["noNamespaces"] === true;
 }
 
 /** How to run a command for which namespaces were refused. Throws if it must not run. */
@@ -48,13 +46,10 @@ export function confinementAfter(
   );
 }
 
-/** What is weaker where a command has namespaces but the kernel refuses a new /proc. */
-export const SHARED_PROCESSES =
-  "This container allows no new /proc, so the command sees the names of all its processes.";
-
 /** One sentence or two for the user: what is weaker than usual. */
-export function weakness(refusal: UnsupportedError, confinement: Confinement, place: string): string {
-  const start = `There are no namespaces here (${reasonOf(refusal)}), so the command works at ${displayPath(place)}`;
+export function weakness(refusal: UnsupportedError, confinement: Confinement, entered: Places): string {
+  const place = displayPath(firstPlace(entered));
+  const start = `There are no namespaces here (${reasonOf(refusal)}), so the command works at ${place}`;
   if (confinement === "nothing") return `${start}, without walls: it can change everything that you can.`;
   const signals = landlockVersion() < SINCE_SCOPES ? " and signal your processes" : "";
   return `${start}, and Landlock keeps it from writing elsewhere. It can read the rest${signals}, and change modes, owners and times there.`;

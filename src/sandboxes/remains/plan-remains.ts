@@ -9,7 +9,8 @@ import type { RunFolders } from "./run-folders.ts";
 /**
  * What a plan has besides its sandboxes:
  * - the folder of its commands (run-folders.ts), which goes when the plan is over;
- * - its passwords (plan-secrets.ts), which go after its sandboxes, because removing a sandbox may need them;
+ * - its passwords (plan-secrets.ts), which go after its sandboxes and undo records: removing a sandbox may
+ *   need them, and so may an undo;
  * - the records of its undo about originals (restored-remains.ts), which go with the last plan that needs
  *   them.
  */
@@ -76,6 +77,22 @@ export class PlanRemains {
   async #needsNoSecrets(planId: string): Promise<boolean> {
     const plan = await this.#store.plan(planId);
     if (plan !== undefined && !isOver(plan)) return false;
-    return (await this.#store.sandboxesOf(planId)).every(({ state }) => state === "CLEANED_UP");
+    const sandboxes = await this.#store.sandboxesOf(planId);
+    return sandboxes.every(({ state }) => state === "CLEANED_UP") && !(await this.#undoNeedsSecrets(planId));
+  }
+
+  /** Whether something has landed that an undo would have to log in for. */
+  async #undoNeedsSecrets(planId: string): Promise<boolean> {
+    const known = this.#secrets.of(planId);
+    if (Object.keys(known).length === 0) return false;
+    const all = await this.#store.transactionsOf(planId);
+    const undone = all.filter(({ phase }) => ["landed", "done"].includes(phase)).map(({ undoes }) => undoes);
+    const landed = all.filter(
+      ({ id, direction, phase, undoRecord }) =>
+        direction === "commit" && phase !== "aborted" && undoRecord === undefined && !undone.includes(id),
+    );
+    return landed
+      .flatMap(({ participants }) => participants)
+      .some(({ ref, kind, isFinal }) => ref.resourceId in known && kind === "two-phase" && isFinal !== true);
   }
 }

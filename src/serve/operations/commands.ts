@@ -43,14 +43,18 @@ export const commandMembers = {
 };
 /** What a command takes that is not run. */
 export const explainMembers = { command: words.exactOptional(), ...allowedMembers };
-const checkpoint = z.boolean().exactOptional().describe("Whether to save a checkpoint first. Default: yes.");
+export const checkpoint = z
+  .boolean()
+  .exactOptional()
+  .describe("Whether to save a checkpoint first. Default: yes.");
 /** What a command takes whose output is captured. */
 export const captureMembers = {
   input: z.string().exactOptional().describe("Its standard input."),
   maxOutputBytes: z.int().min(1).max(MOST_OUTPUT).exactOptional(),
 };
 
-const window = z.strictObject({ rows: z.int().min(1).max(9999), columns: z.int().min(1).max(9999) });
+/** The size of a terminal. */
+export const window = z.strictObject({ rows: z.int().min(1).max(9999), columns: z.int().min(1).max(9999) });
 const ofExec = z.strictObject({ exec: text.min(1).describe("The exec of the event `started`.") });
 const done = z.strictObject({ exec: z.string() });
 const piece = z.strictObject({ base64: z.string() });

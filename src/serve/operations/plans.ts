@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json } from "../operation.ts";
-import { flag, nothing, ofPlan, resourceName, text, texts } from "../shapes/parameters.ts";
+import { flag, ofPlan, resourceName, text, texts } from "../shapes/parameters.ts";
 import { logShape, placeShape, planShape } from "../shapes/plan-shapes.ts";
 import { rollbackShape } from "../shapes/update-shapes.ts";
 
@@ -112,9 +112,11 @@ export const PLAN_OPERATIONS = [
     path: "/plans/{plan}/cancel",
     summary: "Throw the changes away, and close the plan",
     parameters: ofPlan,
-    body: nothing,
+    body: z.strictObject({
+      force: z.boolean().exactOptional().describe("End the detached command that runs in it first."),
+    }),
     output: planShape,
-    call: async ({ parameters }, { services }) => await services.plans.cancel(parameters.plan),
+    call: async ({ parameters, body }, { services }) => await services.detached.cancel(parameters.plan, body),
   }),
   json({
     id: "showLog",

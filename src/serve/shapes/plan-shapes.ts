@@ -31,14 +31,31 @@ const planResource = z.strictObject({
   path: z.string().nullable(),
 });
 
-/** The detached command that was started last in a plan. */
-const detachedShape = z.strictObject({
-  command: z.string(),
-  since: z.string(),
-  pid: z.number().optional().describe("While it runs: the process that keeps it."),
-  endedAt: z.string().optional(),
-  exitCode: z.number().optional(),
-});
+/** How a command ended. */
+const endFields = {
+  exitCode: z.number(),
+  signal: z.string().optional(),
+  durationMs: z.number(),
+  aborted: z.literal(true).optional(),
+  limit: z.string().optional(),
+  denied: z
+    .array(z.strictObject({ destination: z.string(), address: z.string().optional(), times: z.number() }))
+    .optional(),
+};
+
+export const detachedShape = z
+  .strictObject({
+    exec: z.string(),
+    command: z.string(),
+    state: z.enum(["running", "ended", "killed"]),
+    since: z.string(),
+    pid: z.number().optional().describe("While it runs: the process that keeps it."),
+    endedAt: z.string().optional(),
+    ...endFields,
+    exitCode: endFields.exitCode.optional(),
+    durationMs: endFields.durationMs.optional(),
+  })
+  .meta({ id: "DetachedCommand" });
 
 /** A resource that an undo leaves as it landed. */
 const lastingShape = z.strictObject({
@@ -287,14 +304,7 @@ export const scratchShape = z
 
 const execFields = {
   planId: z.string(),
-  exitCode: z.number(),
-  signal: z.string().optional(),
-  durationMs: z.number(),
-  aborted: z.literal(true).optional(),
-  limit: z.string().optional(),
-  denied: z
-    .array(z.strictObject({ destination: z.string(), address: z.string().optional(), times: z.number() }))
-    .optional(),
+  ...endFields,
   scratch: z.strictObject({ files: z.number(), places: z.array(outsidePlace) }),
 };
 
@@ -352,6 +362,10 @@ export const explanationShape = z
       .describe("Ports of this machine that would lead to its own."),
     channel: z.boolean().describe("Whether it can look at its plan, save it and ask for a review."),
     channelFrom: z.string().optional().describe("The line about the channel that counts."),
+    databases: z
+      .boolean()
+      .describe("Whether it can reach the servers of databases that its plan holds, past the plan."),
+    databasesFrom: z.string().optional().describe("The line about these that counts."),
     strict: z.boolean(),
     limits: z.strictObject({
       processes: z.number().optional(),

@@ -22,9 +22,7 @@ import {
   saveUnlessSame,
 } from "../../engine/checkpoint/tree-checkpoints.ts";
 import type { TreeState } from "../../engine/checkpoint/tree-state.ts";
-import { chosenContents, whatMayLand } from "../../engine/checks/chosen-part.ts";
-import { LandingRules } from "../../engine/checks/landing-policy.ts";
-import { Landings } from "../../engine/landing/landings.ts";
+import type { Landings } from "../../engine/landing/landings.ts";
 import { preparedLanding } from "../../engine/manifest/prepared-landing.ts";
 import type { BasedPath } from "../../engine/merge/base-contents.ts";
 import { dropBases, dropMerges, withBaseMoves } from "../../engine/merge/merge-record.ts";
@@ -42,6 +40,7 @@ import {
 import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
 import { lazyValue } from "../../engine/work/lazy-value.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
+import { landingIds } from "../../engine/workspace/landing-ids.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
 import { weakerPromises } from "../../engine/workspace/weaker-landing.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
@@ -134,14 +133,17 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     using sandbox = await this.openFrozen(ref);
     if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
     const found = await this.work.run("comparing", sandbox.changes());
+    const { chosenContents, whatMayLand } = await import("../../engine/checks/chosen-part.ts");
     const changes = whatMayLand(found, transaction, sandbox.scope);
     await this.assertResolved(sandbox, changes);
     if (changes.entries.length === 0 && changes.folderTimes.length === 0) {
       await this.afterUse(ref);
       return null;
     }
+    const { LandingRules } = await import("../../engine/checks/landing-policy.ts");
+    const landings = await this.#landings(sandbox.workspace, sandbox.scope);
     const baseOf = sandbox.tree.baseLookup(sandbox.original);
-    return await this.landings(sandbox.workspace, sandbox.scope).prepare(transaction, {
+    return await landings.prepare(transaction, {
       original: sandbox.original,
       sandbox: sandbox.own,
       changes,
@@ -166,7 +168,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     const isPart = preparedLanding(prepared).isOfPart;
     if (tree.isFinished && !isPart) tree.markStale();
     const direction = transaction.direction === "undo" ? "backward" : "forward";
-    const landings = this.landings(folder, scope);
+    const landings = await this.#landings(folder, scope);
     const result = await landings.run(original, prepared, direction);
     if (isPart) {
       const { rebaseAfterPart } = await import("../../engine/part/rebase-after-part.ts");
@@ -191,7 +193,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     transaction: Transaction,
   ): Promise<readonly Attention[]> {
     const scope = scopeFrom(ref);
-    const landings = this.landings(workspace, scope);
+    const landings = await this.#landings(workspace, scope);
     if (transaction.undoes !== undefined) {
       landings.rollbackUndo(transaction.undoes.prepared);
       return [];
@@ -204,8 +206,8 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     return attention;
   }
 
-  protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
-    this.landings(workspace, scopeFrom(ref)).discard(prepared);
+  protected async forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): Promise<void> {
+    (await this.#landings(workspace, scopeFrom(ref))).discard(prepared);
   }
 
   async landed(
@@ -215,7 +217,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
   ): Promise<readonly Change[]> {
     const scope = scopeFrom(ref);
     using workspace = openPlaceOf(ref);
-    const landings = this.landings(workspace, scope);
+    const landings = await this.#landings(workspace, scope);
     return (await this.#landed()).changes(landings, prepared, (path) => toResourcePath(scope, path));
   }
 
@@ -228,14 +230,15 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     using workspace = openPlaceOf(ref);
     using original = openOriginal(scope);
     const asked = { path: toEnginePath(scope, path), side };
-    return (await this.#landed()).read(this.landings(workspace, scope), prepared, original, asked);
+    const landings = await this.#landings(workspace, scope);
+    return (await this.#landed()).read(landings, prepared, original, asked);
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
     const scope = scopeFrom(ref);
     using folder = openPlaceOf(ref);
     using original = openOriginal(scope);
-    const landings = this.landings(folder, scope);
+    const landings = await this.#landings(folder, scope);
     const tree = this.tree(folder, scope);
     let isRestored = false;
     try {
@@ -297,7 +300,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     const isLivePart = preparedLanding(undoes).isOfPart && isLive(tree);
     if (isLivePart) await this.freeze(ref, folder);
     using original = openOriginal(scope);
-    const landings = this.landings(folder, scope);
+    const landings = await this.#landings(folder, scope);
     const prepared = await landings.prepareUndo(original, undoes);
     if (isLivePart) {
       const { prepareReturn } = await import("../../engine/part/rebase-after-part.ts");
@@ -306,16 +309,18 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     return prepared;
   }
 
-  protected landings(workspace: Folder, scope: Scope): Landings {
-    return new Landings(workspace, this.#touches(workspace, scope), this.work);
+  /** Loaded when it is needed: most commands land nothing. */
+  async #landings(workspace: Folder, scope: Scope): Promise<Landings> {
+    const { Landings } = await import("../../engine/landing/landings.ts");
+    return new Landings(workspace, this.touches(workspace, scope), this.work);
   }
 
   /** The tree in a workspace, which does not take our own landings and undos for another writer's changes. */
   protected tree(workspace: Folder, scope: Scope): Tree {
-    return this.treeIn(workspace, scope, this.#touches(workspace, scope));
+    return this.treeIn(workspace, scope, this.touches(workspace, scope));
   }
 
-  #touches(workspace: Folder, { root }: Scope): OwnTouches {
+  protected touches(workspace: Folder, { root }: Scope): OwnTouches {
     return new OwnTouches(this.context.stateDir, root, workspace);
   }
 
@@ -323,8 +328,8 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
     return this.tree(workspace, scopeFrom(ref));
   }
 
-  protected hasLandings(ref: SandboxRef, workspace: Folder): boolean {
-    return this.landings(workspace, scopeFrom(ref)).ids().length > 0;
+  protected hasLandings(_ref: SandboxRef, workspace: Folder): boolean {
+    return landingIds(workspace).length > 0;
   }
 
   protected sandboxIn(ref: SandboxRef, workspace: Folder): OpenSandbox<Tree> {

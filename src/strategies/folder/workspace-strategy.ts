@@ -103,7 +103,11 @@ export abstract class WorkspaceStrategy<Sandbox extends Disposable> {
   protected abstract release(ref: SandboxRef, workspace: Folder | undefined): Promise<void>;
 
   /** Removes the undo record of a landing. */
-  protected abstract forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void;
+  protected abstract forgetLanding(
+    ref: SandboxRef,
+    workspace: Folder,
+    prepared: PreparedCommit,
+  ): Promise<void>;
 
   /**
    * The failpoint of each removal, and the names that an undo needs: `landings` holds undo records, and
@@ -152,7 +156,7 @@ export abstract class WorkspaceStrategy<Sandbox extends Disposable> {
 
   async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
     using workspace = openPlaceIfThere(ref);
-    if (workspace !== undefined) this.forgetLanding(ref, workspace, prepared);
+    if (workspace !== undefined) await this.forgetLanding(ref, workspace, prepared);
     this.#removeUnlessInUse(ref, workspace);
   }
 

@@ -14,6 +14,7 @@ import type {
 import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { openSaved } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { Landings } from "../../engine/landing/landings.ts";
 import {
   notRolledBack,
   openPlaceIfThere,
@@ -254,12 +255,16 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     pinSubmodules(layers, scope.submodules ?? []);
   }
 
-  protected override forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
+  protected override async forgetLanding(
+    ref: SandboxRef,
+    workspace: Folder,
+    prepared: PreparedCommit,
+  ): Promise<void> {
     const parts = partsOf(prepared);
     using repositories = this.#repositories(ref, workspace);
     for (const [{ landings }, part] of repositories.of(parts)) landings.discard(part);
     const files = parts[FILES];
-    if (files !== undefined) super.forgetLanding(ref, workspace, files);
+    if (files !== undefined) await super.forgetLanding(ref, workspace, files);
   }
 
   protected override hasLandings(ref: SandboxRef, workspace: Folder): boolean {
@@ -366,7 +371,8 @@ export class GitCheckoutStrategy extends OverlayStrategy {
 
   #repositories(ref: SandboxRef, workspace: Folder): SandboxRepositories {
     const { signal, now } = this.context;
-    const exchange = (folder: Folder) => this.landings(folder, scopeFrom(ref));
+    const scope = scopeFrom(ref);
+    const exchange = (folder: Folder) => new Landings(folder, this.touches(folder, scope), this.work);
     return new SandboxRepositories(ref, workspace, { git: this.#git, exchange, signal, now });
   }
 

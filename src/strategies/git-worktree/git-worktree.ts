@@ -234,7 +234,7 @@ export class GitWorktreeStrategy extends BrowsableStrategy<SandboxParts> impleme
     return files && this.#landed.read(this.#exchange(parts), files, original, { path, side });
   }
 
-  protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
+  protected async forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): Promise<void> {
     this.#landings(ref, this.sandboxIn(ref, workspace)).discard(prepared);
   }
 

@@ -41,6 +41,7 @@ const KEPT = "kept";
 export class OverlayMount {
   readonly #workspace: Folder;
   readonly #scope: Scope;
+  #source: string | undefined;
 
   constructor(workspace: Folder, scope: Scope) {
     this.#workspace = workspace;
@@ -49,7 +50,8 @@ export class OverlayMount {
 
   /** The name by which the mount is found in every namespace. */
   get source(): string {
-    return `drydock:${shortDigest(this.#workspace.path).slice(0, 24)}`;
+    this.#source ??= `drydock:${shortDigest(this.#workspace.path).slice(0, 24)}`;
+    return this.#source;
   }
 
   get isKept(): boolean {

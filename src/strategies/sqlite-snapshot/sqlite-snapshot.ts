@@ -262,7 +262,7 @@ export class SqliteSnapshotStrategy
     return this.#landings(sandbox).landed(prepared);
   }
 
-  protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
+  protected async forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): Promise<void> {
     this.#landings(this.sandboxIn(ref, workspace)).discard(prepared);
   }
 

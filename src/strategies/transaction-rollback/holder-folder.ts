@@ -11,15 +11,20 @@ import { whileLocked } from "../../system/state/lock.ts";
 /**
  * `keepers/PLAN/` in the state directory, 0700. The names on disk are those of 0.1.0, whose open plans go on:
  * - `keeper.json`: which process holds the plan's transactions. The holder writes it when it listens; its
- *   socket is `ID.sock`. It is not flushed: no holder outlives a restart.
+ *   socket is `ID.sock`, and `key` is what callers begin with there. Where there are no namespaces, a command
+ *   of a plan can connect to any socket here, and read no file. It is not flushed: no holder outlives a
+ *   restart.
  * - `RESOURCE.json`: the state of the transaction of a resource. The client writes it durably, before each
  *   step after which the server could have a transaction that no record names.
- * - `pg/`: where clients of PostgreSQL come in; commands of the plan see this folder, and none of the rest.
+ * - `pg/`: where clients of the server's own protocol come in; commands of the plan see this
+ *   folder, and none of the rest.
  * - `RESOURCE.ended`: why the holder ended a transaction by itself.
  */
 interface HolderFile {
   readonly holderId: string;
   readonly owner: Owner;
+  /** Absent if the holder is of a version that had none. */
+  readonly key?: string;
 }
 
 /**
@@ -90,13 +95,15 @@ export class HolderFolder {
   }
 
   holder(): HolderFile | undefined {
-    const file = this.#read<{ readonly keeperId: string; readonly owner: Owner }>(FILE);
-    return file === undefined ? undefined : { holderId: file.keeperId, owner: file.owner };
+    const file = this.#read<Omit<HolderFile, "holderId"> & { readonly keeperId: string }>(FILE);
+    if (file === undefined) return undefined;
+    const { keeperId: holderId, ...rest } = file;
+    return { holderId, ...rest };
   }
 
   /** Called by the holder. From here on clients find it. */
-  announce({ holderId, owner }: HolderFile): void {
-    this.#write(POINTS.listening, FILE, { keeperId: holderId, owner }, "buffered");
+  announce({ holderId, ...rest }: HolderFile): void {
+    this.#write(POINTS.listening, FILE, { keeperId: holderId, ...rest }, "buffered");
   }
 
   record(resourceId: string): RemoteRecord | undefined {

@@ -15,7 +15,8 @@ import type { StatementEffect } from "../../database/server/statement-effect.ts"
 /**
  * # The protocol between a client and the process that holds a plan's transactions
  *
- * Each connection to the holder's socket carries one request and one answer, each a line of JSON. A request
+ * Each connection to the holder's socket carries one request and one answer, each a line of JSON, the request
+ * with the holder's key before it. A request
  * names a sandbox and an operation; an answer is `{ "done": … }` or `{ "failed": { … } }`. The holder does
  * requests about one sandbox one after the other, in the order in which they came; only `cancel` does not
  * wait. A client keeps its side of the connection open until it has the answer. If that side ends earlier,
@@ -67,6 +68,8 @@ export interface HolderOperations {
   checkpoint: { readonly asks: { readonly checkpointId: string }; readonly answers: null };
   restore: { readonly asks: { readonly checkpointId: string }; readonly answers: null };
   makeMarker: { readonly asks: object; readonly answers: { readonly marker?: string } };
+  /** Checks what `prepare` would refuse, as far as that shows before; the transaction stays open. */
+  check: { readonly asks: object; readonly answers: null };
   prepare: { readonly asks: { readonly marker?: string }; readonly answers: Evidence };
   commit: { readonly asks: object; readonly answers: null };
   /** Ends the session, and with it a transaction that is not prepared. */
@@ -108,6 +111,8 @@ export interface Connected {
 export interface ClientPlace {
   readonly folder: string;
   readonly port: number;
+  /** The password of clients. */
+  readonly key: string;
 }
 
 export interface TransactionStatus {

@@ -29,6 +29,8 @@ import { quotedName, statementChanges, targetOf } from "./client/statement-chang
 import { transactionNotes } from "./client/transaction-notes.ts";
 import { placesOf } from "./client/transaction-places.ts";
 
+const ONLY_CHECKED =
+  "a dry run checks the open transaction and does not prepare it; whether the server can, shows when the plan is applied";
 const NO_UNDO = "can't be undone once it has landed";
 
 /**
@@ -172,6 +174,11 @@ export class TransactionRollbackStrategy
       });
     const { length } = (await this.diff(ref)).changes;
     if (length === 0) return null;
+    if (transaction.dryRun === true) {
+      // Taken back, it would have to be done again, which can give other results.
+      await remote.ask("check", {});
+      return { changes: length, data: {}, warnings: [ONLY_CHECKED] };
+    }
     const { name, evidence } = await remote.prepare(transaction.id);
     return { changes: length, data: { name: { ...name }, evidence: { ...evidence } } };
   }

@@ -1,7 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
 import type koffi from "koffi";
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
 import { systemCallError } from "./errno.ts";
@@ -66,7 +65,7 @@ function loadKoffi(): typeof koffi {
 
 /** The nearest folder of packages with koffi in it: what Node would find, but Node takes 2 ms to look. */
 function packagesWithKoffi(): string {
-  const here = dirname(fileURLToPath(import.meta.url));
+  const here = import.meta.dirname;
   for (let folder = here; folder !== "/"; folder = dirname(folder))
     if (existsSync(`${folder}/node_modules/koffi/package.json`))
       return dirname(realpathSync(`${folder}/node_modules/koffi`));

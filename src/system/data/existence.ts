@@ -27,3 +27,14 @@ export function isFile(path: string): boolean {
     return false;
   }
 }
+
+/** What tells the file at a path from all others, through links; undefined if it can't be looked at. */
+export function fileIdentity(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(bytesFromPath(path), { bigint: true });
+    return `${dev} ${ino}`;
+  } catch {
+    // Whatever keeps us from seeing it, there is nothing that we could use.
+    return undefined;
+  }
+}

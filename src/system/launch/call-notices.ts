@@ -82,6 +82,16 @@ export class CallNotices {
     this.#send(notice, errno, 0);
   }
 
+  /** Bytes in the caller's memory; undefined if they can't be read. */
+  read({ thread }: CallNotice, address: bigint, length: number): Buffer | undefined {
+    const size = Math.min(length, PATH_BYTES);
+    for (const [index, value] of [BigInt(this.#path.address), BigInt(size), address, BigInt(size)].entries())
+      this.#vectors.writeBigUInt64LE(value, index * 8);
+    const [here, there] = [this.#vectors.subarray(0, 16), this.#vectors.subarray(16, 32)];
+    const got = memory.readOther(thread, here, 1, there, 1, 0);
+    return got === size ? Buffer.from(this.#path.bytes.subarray(0, size)) : undefined;
+  }
+
   /** The bytes of a path in the caller's memory; undefined if there is none. */
   readPath({ thread }: CallNotice, address: bigint): Buffer | undefined {
     // One piece for each page: the path may end right before memory that is not there.

@@ -40,7 +40,7 @@ const IGNORED = [1, 2, 3, 10, 12, 13, 14, 15, 20, 21, 22];
 const UP_MS = 5000;
 const FOR_EVER = -1;
 
-/** A copy that is up and waits for a descriptor; `socket` passes it. */
+/** A copy that is up and waits for a descriptor; `socket` passes it, and gets what the copy sends. */
 export interface ForkedProcess {
   readonly socket: number;
   readonly pid: number;
@@ -48,12 +48,12 @@ export interface ForkedProcess {
 
 /**
  * Starts a copy that calls `prepare`, waits for a descriptor, and ends when `work` with it ends. It keeps no
- * descriptor of ours. Undefined if the copy does not come up.
+ * descriptor of ours but its side of the socket. Undefined if the copy does not come up.
  */
 export function fork(
   name: string,
   prepare: () => void,
-  work: (descriptor: number) => void,
+  work: (descriptor: number, socket: number) => void,
 ): ForkedProcess | undefined {
   const [ours, theirs] = socketPair();
   const label = new PinnedBuffer(16);
@@ -86,7 +86,7 @@ function liveAsCopy(
   socket: number,
   label: PinnedBuffer,
   prepare: () => void,
-  work: (descriptor: number) => void,
+  work: (descriptor: number, socket: number) => void,
 ): never {
   try {
     launchCalls.setsid();
@@ -98,8 +98,7 @@ function liveAsCopy(
     writeSync(socket, "1");
     waitFor(socket, FOR_EVER);
     const descriptor = takeDescriptor(socket);
-    launchCalls.closeRange(socket, socket, 0);
-    if (descriptor >= 0) work(descriptor);
+    if (descriptor >= 0) work(descriptor, socket);
   } finally {
     leaveCopy(0);
   }

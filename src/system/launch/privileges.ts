@@ -32,6 +32,7 @@ const CAPABILITIES = {
   setpcap: 8,
   net_bind_service: 10,
   sys_chroot: 18,
+  sys_ptrace: 19,
   mknod: 27,
   audit_write: 29,
   setfcap: 31,
@@ -91,9 +92,8 @@ export function filterCalls(options: FilterOptions): void {
  * one, because an outer filter of this process has one. Then nothing is installed.
  */
 export function filterSupervisedCalls(options: FilterOptions): number | undefined {
-  const wanted = { ...options, isSupervised: true };
   for (const flags of [NEW_LISTENER | WAIT_KILLABLE, NEW_LISTENER]) {
-    const listener = installFilter(wanted, flags);
+    const listener = installFilter(options, flags);
     if (listener >= 0) return listener;
   }
   return undefined;

@@ -16,8 +16,8 @@ export interface FilterOptions {
    * makes one.
    */
   readonly mayNestUsers: boolean;
-  /** Whether a supervisor answers the calls of SUPERVISED. */
-  readonly isSupervised?: boolean;
+  /** The calls that a supervisor answers. */
+  readonly supervised?: readonly SupervisedCall[];
   /** Without sockets of the network, where the command has no network of its own to be alone in. */
   readonly noNetwork?: boolean;
   /** Without `truncate`, which Landlock bounds only from its third version on. */
@@ -71,18 +71,21 @@ const REFUSED: readonly (readonly [name: string, x64: number, arm64: number])[] 
 ];
 
 /**
- * Calls that a supervisor gets to see (run/rename-supervisor/): renames, and the one by which a program
- * confines itself further, because the supervisor must not do for it what it may not do itself.
+ * Calls that a supervisor can get to see (run/call-supervisor/): renames; the one by which a program confines
+ * itself further, because the supervisor must not do for it what it may not do itself; and connections.
  */
 const SUPERVISED = {
   rename: [82, undefined],
   renameat: [264, 38],
   renameat2: [316, 276],
   landlock_restrict_self: [446, 446],
+  connect: [42, 203],
 } as const;
 
+export type SupervisedCall = keyof typeof SUPERVISED;
+
 /** The number of such a call on this processor, if it has one. */
-export function numberOf(name: keyof typeof SUPERVISED): number | undefined {
+export function numberOf(name: SupervisedCall): number | undefined {
   return SUPERVISED[name][process.arch === "x64" ? 0 : 1];
 }
 
@@ -127,7 +130,7 @@ const askSupervisor: Instruction = [0x06, 0, 0, 0x7fc0_0000];
 /** The instructions, 8 bytes each; undefined on a processor whose call numbers are unknown. */
 export function seccompFilter(processor: string, options: FilterOptions): Buffer | undefined {
   if (processor !== "x64" && processor !== "arm64") return undefined;
-  const { mayNestUsers, isSupervised, noNetwork = false, noTruncate = false } = options;
+  const { mayNestUsers, supervised = [], noNetwork = false, noTruncate = false } = options;
   const at = processor === "x64" ? 0 : 1;
   const families = noNetwork ? LOCAL_FAMILIES : [...LOCAL_FAMILIES, ...NETWORK_FAMILIES];
   const namespaces = OTHER_NAMESPACES + (mayNestUsers ? 0 : CLONE_NEWUSER);
@@ -140,7 +143,7 @@ export function seccompFilter(processor: string, options: FilterOptions): Buffer
     fail(ENOSYS),
     ...ABSENT.flatMap((number) => [unlessEqual(number, 1), fail(ENOSYS)]),
     ...REFUSED.flatMap(([, ...numbers]) => [unlessEqual(numbers[at] ?? 0, 1), fail(EPERM)]),
-    ...(isSupervised === true ? supervised(at) : []),
+    ...supervised.flatMap((name) => asked(SUPERVISED[name][at])),
     ...(noTruncate ? [unlessEqual(NUMBERS.truncate[at], 1), fail(EPERM)] : []),
     ...about(NUMBERS.ioctl[at], 1, [
       unlessEqual(TIOCSTI, 1),
@@ -161,11 +164,8 @@ function about(number: number, argument: number, checks: readonly Instruction[])
   return [unlessEqual(number, checks.length + 2), loadArgument(argument), ...checks, allow];
 }
 
-function supervised(at: 0 | 1): readonly Instruction[] {
-  return Object.values(SUPERVISED).flatMap((numbers) => {
-    const number = numbers[at];
-    return number === undefined ? [] : [unlessEqual(number, 1), askSupervisor];
-  });
+function asked(number: number | undefined): readonly Instruction[] {
+  return number === undefined ? [] : [unlessEqual(number, 1), askSupervisor];
 }
 
 function only(families: readonly number[]): readonly Instruction[] {

@@ -56,7 +56,7 @@ const LIMIT_MS = 60_000;
 
 /**
  * A process that waits to become a command in its own namespaces: the first process there, whose first child
- * is the command, or a supervisor (run/rename-supervisor/) and then the command.
+ * is the command, or a supervisor (run/call-supervisor/) and then the command.
  * run/launch/launch-spec.ts describes its descriptors.
  */
 export class LauncherProcess {

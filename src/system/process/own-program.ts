@@ -1,4 +1,4 @@
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { isThere } from "../data/existence.ts";
 
 /**
@@ -24,12 +24,12 @@ export interface OwnProgram {
 }
 
 /**
- * Finds a program beside the file that starts it, whose URL is `from`: in the source, in dist/ or its chunks,
- * or in a bundle of the tests. Node's compile cache is kept beside it, as bin/start.cjs does for the
- * commands, which halves its start.
+ * Finds a program beside the file that starts it, which is in the folder `from`: in the source, in dist/ or
+ * its chunks, or in a bundle of the tests. Node's compile cache is kept beside it, as bin/start.cjs does for
+ * the commands, which halves its start.
  */
 export function ownProgram(from: string, locations: readonly ProgramLocation[]): OwnProgram {
-  const pathOf = (path: string) => fileURLToPath(new URL(path, from));
+  const pathOf = (path: string) => join(from, path);
   const found = locations.find(({ program }) => isThere(pathOf(program)));
   if (found === undefined) throw new Error(`${locations[0]?.program} is missing from this installation.`);
   const main = pathOf(found.program);

@@ -5,6 +5,7 @@ const passing = lazyCalls({
   socketpair: "int socketpair(int family, int type, int protocol, void *pair)",
   sendmsg: "long sendmsg(int fd, const void *message, int flags)",
   recvmsg: "long recvmsg(int fd, void *message, int flags)",
+  recv: "long recv(int fd, void *buffer, size_t size, int flags)",
 });
 const AF_UNIX = 1;
 const SOCK_SEQPACKET_CLOEXEC = 5 | 0o2000000;
@@ -31,6 +32,13 @@ export function takeDescriptor(socket: number): number {
   const message = newMessage(-1);
   check(passing.recvmsg(socket, message.bytes, MSG_DONTWAIT | MSG_CMSG_CLOEXEC), "recvmsg", LABEL);
   return message.bytes.readInt32LE(DESCRIPTOR);
+}
+
+/** The next message, if one has been sent; no more than this many bytes of it. */
+export function receiveText(socket: number, most = 4096): string | undefined {
+  const bytes = Buffer.alloc(most);
+  const length = Number(passing.recv(socket, bytes, most, MSG_DONTWAIT));
+  return length <= 0 ? undefined : bytes.toString("utf8", 0, length);
 }
 
 const HEADER = 56;

@@ -3,6 +3,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
 import { failedWith, unlessFailed } from "../calls/errno.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { isSecret } from "../secret.ts";
 
 /**
  * A socket in a folder of Drydock's own that only this user can reach. Each connection carries one line there
@@ -12,6 +13,8 @@ import { type Failpoint, passFailpoint } from "../failpoints.ts";
  * reached through a descriptor of its folder, by `/proc/self/fd`.
  */
 const LONGEST_LINE = 1 << 30;
+/** So long a caller has to say its key. */
+const KEY_MS = 10_000;
 
 /** A socket and the folder that it is in. */
 export interface SocketPlace {
@@ -19,29 +22,35 @@ export interface SocketPlace {
   readonly name: string;
 }
 
-/** A server that answers each line with a line. `gone` aborts when the client no longer waits. */
-export function lineServer(answer: (line: string, gone: AbortSignal) => Promise<string>): Server {
+/**
+ * A server that answers each line with a line. `gone` aborts when the client no longer waits. With a key, a
+ * caller that does not begin with it gets no answer, and nothing of what it sends is kept.
+ */
+export function lineServer(
+  answer: (line: string, gone: AbortSignal) => Promise<string>,
+  key?: string,
+): Server {
   return createServer({ allowHalfOpen: true }, (socket) => {
     // A client that is gone gets no answer; that is no error of ours.
     socket.on("error", () => socket.destroy());
     // A waiting client keeps its side open. If that ends, the client is dead.
     const gone = new AbortController();
     for (const event of ["end", "close"]) socket.once(event, () => gone.abort());
-    void lineFrom(socket).then(async (line) => {
+    void lineFrom(socket, key).then(async (line) => {
       if (line === undefined) socket.destroy();
       else socket.end(await answer(line, gone.signal));
     });
   });
 }
 
-/** Listens at a new name until it is closed, and answers each line with a line. */
+/** Listens at a new name until it is closed, and answers each line that begins with the key with a line. */
 export async function listenPrivately(
   point: Failpoint,
-  folder: string,
-  name: string,
+  { folder, name }: SocketPlace,
+  key: string,
   answer: (line: string, gone: AbortSignal) => Promise<string>,
 ): Promise<{ close(): void }> {
-  return await listenIn(point, folder, name, lineServer(answer));
+  return await listenIn(point, folder, name, lineServer(answer, key));
 }
 
 /** Lets a server listen at a name, in the place of a dead process that did. */
@@ -136,15 +145,27 @@ function listening(server: Server, path: string): Promise<void> {
   });
 }
 
-/** The first line; undefined if the other side ends before it is complete. */
-function lineFrom(socket: Socket): Promise<string | undefined> {
+/**
+ * The first line, without the key that it has to begin with; undefined if it does not, or the other side ends
+ * before it is complete.
+ */
+function lineFrom(socket: Socket, key = ""): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
+    const wanted = Buffer.from(key);
+    let hasKey = wanted.length === 0;
+    if (!hasKey) socket.setTimeout(KEY_MS, () => resolve(undefined));
     const parts: Buffer[] = [];
     let length = 0;
     socket.on("data", (bytes: Buffer) => {
       parts.push(bytes);
       length += bytes.length;
-      if (bytes.includes(10)) resolve(Buffer.concat(parts).toString().split("\n", 1)[0]);
+      const isWhole = bytes.includes(10);
+      if (!hasKey && (isWhole || length >= wanted.length)) {
+        hasKey = isSecret(Buffer.concat(parts).toString("latin1", 0, wanted.length), key);
+        socket.setTimeout(0);
+        if (!hasKey) return resolve(undefined);
+      }
+      if (isWhole) resolve(Buffer.concat(parts).subarray(wanted.length).toString().split("\n", 1)[0]);
       else if (length > LONGEST_LINE) resolve(undefined);
     });
     socket.once("end", () => resolve(undefined));

@@ -130,6 +130,29 @@ class ClientTest(unittest.TestCase):
             command.kill("SIGKILL")
             self.assertEqual(command.wait()["signal"], "SIGKILL")
 
+    def test_detached_commands(self) -> None:
+        plan = self.plan()
+        script = "echo begun; read word; echo got $word > a.txt; stty size; exit 7"
+        command = plan.detach(["sh", "-c", script], terminal={"rows": 9, "columns": 40}, limits={"time": 300_000})
+        self.assertEqual([each.exec for each in plan.commands()], [command.exec])
+        self.assertEqual(command.wait(0)["state"], "running")
+        with self.assertRaises(drydock.DrydockError) as caught:
+            plan.cancel()
+        self.assertEqual(caught.exception.code, "BUSY")
+        command.resize(33, 77)
+        command.write("word\n")
+        self.assertEqual(command.wait()["exitCode"], 7)
+        output = command.output()
+        self.assertEqual(output["text"], "begun\r\nword\r\n33 77\r\n")
+        self.assertEqual(command.output(start=output["next"] - 7)["text"], "33 77\r\n")
+        self.assertEqual(command.output(last=7)["text"], "33 77\r\n")
+        self.assertEqual(plan.read("a.txt"), b"got word\n")
+        self.assertEqual(plan.command(command.exec).show()["state"], "ended")
+        other = plan.detach(["sleep", "1000"], limits={"time": 300_000})
+        self.assertTrue(other.end()["aborted"])
+        plan.detach(["sleep", "1000"], limits={"time": 300_000})
+        self.assertEqual(plan.cancel(force=True)["state"], "cancelled")
+
     def test_a_closed_stream_ends_its_command(self) -> None:
         plan = self.plan()
         with plan.stream(["sh", "-c", "echo up; sleep 600"]) as command:

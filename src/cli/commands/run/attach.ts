@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { StateError, UsageError } from "../../../core/errors/errors.ts";
 import { displayPath } from "../../../core/paths/byte-path.ts";
-import type { LastDetached } from "../../../plans/history/last-detached.ts";
+import type { DetachedFacts } from "../../../plans/history/detached-command.ts";
 import type { DetachedEnd } from "../../../run/detached/detached-protocol.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToRead } from "../../open-for-command.ts";
@@ -17,7 +17,7 @@ interface AttachOptions {
 }
 
 /** A detached command, and where it is. */
-interface Found extends LastDetached {
+interface Found extends DetachedFacts {
   readonly planId: string;
   readonly name: string;
   readonly stateDir: string;
@@ -50,7 +50,7 @@ async function keepHere(): Promise<void> {
 async function find(context: CommandContext, plan: string | undefined): Promise<Found> {
   return await openToRead(context, async ({ plans, stateDir, detached }) => {
     const { id: planId, name } = await plans.find(plan);
-    const last = await detached(planId);
+    const last = await detached.last(planId);
     if (last !== undefined) return { ...last, planId, name, stateDir };
     throw new UsageError(`No command was started in the plan ${displayPath(name)} with --detach.`, {
       hint: `Start one: drydock plan exec --detach ${planId} -- COMMAND`,

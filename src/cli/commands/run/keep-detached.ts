@@ -1,5 +1,4 @@
-import { DetachedTerminal } from "../../../run/detached/detached-terminal.ts";
-import { commandText } from "../../../run/exec.ts";
+import { CommandKeeping } from "../../../run/detached/command-keeping.ts";
 import { StandardStream } from "../../../system/terminal/standard-stream.ts";
 import { CommandContext } from "../../command-context.ts";
 import { errorLines } from "../../error-report.ts";
@@ -9,7 +8,7 @@ import { terminalFeatures } from "../../terminal/terminal.ts";
 import { execDetached } from "../plan/plan-exec.ts";
 import { runInPlan } from "./run-in-plan.ts";
 import type { Talk } from "./run-options.ts";
-import type { DetachedReport, DetachedStart } from "./start-detached.ts";
+import type { DetachedStart } from "./start-detached.ts";
 
 /**
  * Keeps a detached command: this process runs it as `run` or `plan exec` would, at a terminal that others can
@@ -19,14 +18,17 @@ import type { DetachedReport, DetachedStart } from "./start-detached.ts";
  */
 export async function keepDetached(input: string): Promise<void> {
   const { work, size, cwd, environment, options } = JSON.parse(input) as DetachedStart;
-  let terminal: DetachedTerminal | undefined;
   const stdout = new StandardStream(1);
   const stderr = new StandardStream(2);
+  const keeping = new CommandKeeping({
+    ...{ command: work.inner, size },
+    onUp: (report) => stdout.write(Buffer.from(`${JSON.stringify(report)}\nready\n`)),
+  });
   const said: OutputStream = {
     write: (bytes) => {
-      if (terminal === undefined) stderr.write(bytes);
+      if (!keeping.isUp) stderr.write(bytes);
       else
-        for (const line of Buffer.from(bytes).toString().split("\n")) if (line !== "") terminal.notice(line);
+        for (const line of Buffer.from(bytes).toString().split("\n")) if (line !== "") keeping.notice(line);
     },
   };
   const features = terminalFeatures({ stdoutIsTerminal: false, stderrIsTerminal: false }, environment);
@@ -35,31 +37,21 @@ export async function keepDetached(input: string): Promise<void> {
     json: false,
   });
   await context.enter(cwd);
-  const stop = new AbortController();
-  const talk: Talk["talk"] = async (command, { stateDir, plans }) => {
-    const parts = { stateDir, command, size, onStop: () => stop.abort() };
-    const opened = await DetachedTerminal.open(parts);
-    const { name } = await plans.find(command.planId);
-    const report: DetachedReport = {
-      ...{ planId: command.planId, name, command: commandText(work.inner), pid: process.pid },
-    };
-    stdout.write(Buffer.from(`${JSON.stringify(report)}\nready\n`));
-    terminal = opened;
-    await opened.shown();
+  const talk: Talk["talk"] = async (command, drydock) => {
     // Also that of a command which was ended by force: the run fails then, without telling it.
-    context.exitWith((await command.wait()).exitCode);
+    context.exitWith((await keeping.talk(command, drydock)).exitCode);
   };
-  const talking = { talk, detached: size, signal: stop.signal };
+  const talking = { talk, detached: size, signal: keeping.signal };
   let exitCode: number;
   try {
     if ("run" in work) await runInPlan(context, work.inner, work.run, talking);
     else await execDetached(context, work, talking);
     exitCode = context.exitCode;
   } catch (thrown) {
-    if (terminal === undefined) throw thrown;
+    if (!keeping.isUp) throw thrown;
     for (const line of errorLines(thrown, context.output.errorStyles, context.failedPlan))
       context.output.notice(line);
     exitCode = context.exitCode === 0 ? exitCodeOf(thrown) : context.exitCode;
   }
-  await terminal?.end({ exitCode });
+  await keeping.end(exitCode);
 }

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
-import { StateError } from "../../../core/errors/errors.ts";
-import { armFailpoints, failpoint } from "../../../system/failpoints.ts";
-import { backgroundStart } from "../../../system/process/background-process.ts";
+import type { DetachedReport } from "../../../run/detached/command-keeping.ts";
+import { startKeeping, USUAL_SIZE, withTerminal } from "../../../run/detached/start-keeping.ts";
+import { armFailpoints } from "../../../system/failpoints.ts";
 import type { Program } from "../../../system/process/start-process.ts";
 import type { WindowSize } from "../../../system/terminal/program-streams.ts";
 import { UserTerminal } from "../../../system/terminal/user-terminal.ts";
@@ -10,8 +10,6 @@ import type { GlobalOptions } from "../../global-options.ts";
 import { Interruption } from "../../interruption.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { ExecOptions, RunOptions } from "./run-options.ts";
-
-const START = failpoint("detached.start");
 
 /** A command to be run detached: as `run` would, or as `plan exec` would. */
 export type DetachedWork = { readonly inner: readonly string[] } & (
@@ -28,17 +26,6 @@ export interface DetachedStart {
   readonly options: Omit<GlobalOptions, "json">;
 }
 
-/** What that process says of a command that is up. */
-export interface DetachedReport {
-  readonly planId: string;
-  readonly name: string;
-  readonly command: string;
-  readonly pid: number;
-}
-
-/** Without a terminal to take the size of. */
-const USUAL_SIZE: WindowSize = { rows: 24, columns: 80 };
-
 /** Starts a command that goes on when this process has ended. */
 export async function startDetached(context: CommandContext, work: DetachedWork): Promise<void> {
   const { output, options, environment, cwd } = context;
@@ -46,25 +33,18 @@ export async function startDetached(context: CommandContext, work: DetachedWork)
   armFailpoints(environment["DRYDOCK_FAILPOINT"], environment["DRYDOCK_FAILPOINT_TRACE"]);
   const start: DetachedStart = {
     ...{ work, size: ownSize(output.terminal.interactive), cwd },
-    // Programs draw for the terminal that is attached later.
-    environment: { TERM: "xterm-256color", ...environment },
+    environment: withTerminal(environment),
     options: others,
   };
   using interruption = new Interruption((line) => output.notice(line));
-  const { signal } = interruption;
-  const how = { signal, ends: "SIGTERM" } as const;
-  const said = await backgroundStart(START, keeper(context, json), JSON.stringify(start), how);
+  const said = await startKeeping(keepingProgram(context, json), start, interruption.signal);
   for (const line of said.stderr.split("\n")) if (line !== "") output.notice(line);
   if (said.isReady) {
     const report = JSON.parse(said.stdout) as DetachedReport;
     return context.result(report, () => reportLines(report));
   }
-  if (said.exitCode === undefined)
-    throw new StateError("The process that was to keep the command was killed, and the command with it.", {
-      hint: "Look at what there is with 'drydock list', and try again.",
-    });
   output.write(said.stdout);
-  context.exitWith(said.exitCode);
+  if (said.exitCode !== undefined) context.exitWith(said.exitCode);
 }
 
 function* reportLines({ planId, name, command }: DetachedReport): Generator<string> {
@@ -73,7 +53,7 @@ function* reportLines({ planId, name, command }: DetachedReport): Generator<stri
 }
 
 /** This very program, as the process that keeps the command. */
-function keeper({ environment }: CommandContext, json: boolean): Program {
+function keepingProgram({ environment }: CommandContext, json: boolean): Program {
   const set = Object.entries(environment).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );

@@ -7,7 +7,6 @@ export interface MarkedLines {
   readonly after: string;
 }
 
-const WORDS = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
 /** In longer lines nobody looks for a word. */
 const LONGEST = 2_000;
 
@@ -17,7 +16,7 @@ const LONGEST = 2_000;
  */
 export function markedWords(before: string, after: string, styles: Styles): MarkedLines | undefined {
   if (before.length > LONGEST || after.length > LONGEST) return undefined;
-  const [old, fresh] = [before.match(WORDS) ?? [], after.match(WORDS) ?? []];
+  const [old, fresh] = [wordsOf(before), wordsOf(after)];
   const edits = editsBetween(old, fresh);
   const oldRanges = edits.map(({ oldFrom, oldTo }) => [oldFrom, oldTo] as const);
   const newRanges = edits.map(({ newFrom, newTo }) => [newFrom, newTo] as const);
@@ -25,6 +24,11 @@ export function markedWords(before: string, after: string, styles: Styles): Mark
   const kept = inkOf(old) - inkOf(changed);
   if (kept * 2 < Math.min(inkOf(old), inkOf(fresh))) return undefined;
   return { before: marked(old, oldRanges, styles), after: marked(fresh, newRanges, styles) };
+}
+
+/** The pattern is in here because V8 takes a while to find all letters, and few commands show words. */
+function wordsOf(line: string): readonly string[] {
+  return line.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
 }
 
 /** How many characters can be seen. */

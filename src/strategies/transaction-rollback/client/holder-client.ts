@@ -35,6 +35,7 @@ const POINTS: { readonly [operation in HolderOperation]: Failpoint } = {
   checkpoint: failpoint("held.checkpoint"),
   restore: failpoint("held.restore"),
   makeMarker: failpoint("held.make-marker"),
+  check: failpoint("held.check"),
   prepare: failpoint("held.prepare"),
   commit: failpoint("held.commit"),
   disconnect: failpoint("held.disconnect"),
@@ -54,6 +55,7 @@ const INTERRUPTIBLE: readonly HolderOperation[] = [
   "table",
   "rows",
   "log",
+  "check",
   "status",
 ];
 /**
@@ -140,12 +142,12 @@ export class HolderClient {
     if (isInterruptible && signal?.aborted === true) throw new InterruptedError();
     const holder = this.#folder.holder();
     if (holder === undefined) return undefined;
-    const line = encodeMessage({ planId: this.#planId, resourceId, operation, given });
+    const request = encodeMessage({ planId: this.#planId, resourceId, operation, given });
     const ends = waitEnds(operation, signal);
     const asking = askPrivately(
       POINTS[operation],
       { folder: this.#folder.path, name: `${holder.holderId}.sock` },
-      line,
+      `${holder.key ?? ""}${request}`,
       ends,
     );
     const text = operation === "run" ? await this.#cancelling(resourceId, asking) : await asking;

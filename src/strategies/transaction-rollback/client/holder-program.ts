@@ -17,5 +17,5 @@ const PLACES = [
 
 /** The program and arguments that start a holder. */
 export function holderProgram(): OwnProgram {
-  return ownProgram(import.meta.url, PLACES);
+  return ownProgram(import.meta.dirname, PLACES);
 }

@@ -151,6 +151,11 @@ export class RecordedTransaction {
     this.#steps = this.#steps.slice(0, at + 1);
   }
 
+  async check(): Promise<void> {
+    this.#usedAt = this.#now();
+    await this.#database.check();
+  }
+
   async prepare(marker: string | undefined): Promise<Evidence> {
     return await this.#database.prepare(marker);
   }

@@ -5,6 +5,7 @@ import type { ChangedRows, RowRange } from "../../../core/values/changed-rows.ts
 import type { StatementResult } from "../../../core/values/query.ts";
 import { openServerDatabase, openTransactionResolver } from "../../../database/open-server.ts";
 import type { ClientDoor } from "../../../database/server/client-unit.ts";
+import { landPrepared } from "../../../database/server/land-prepared.ts";
 import type {
   Evidence,
   Outcome,
@@ -28,7 +29,6 @@ import { RecordedTransaction, type TransactionSteps } from "./recorded-transacti
 
 /** How long to wait for a server, and for locks of other sessions there. */
 const PATIENCE_MS = 10_000;
-const TRIES_TO_LAND = 3;
 
 export interface SandboxSessionParts {
   readonly planId: string;
@@ -147,6 +147,17 @@ export class SandboxSession {
     return transaction === undefined || marker === undefined ? {} : { marker };
   }
 
+  /** Clients keep their sessions, and their work. */
+  async check(): Promise<void> {
+    const transaction = this.#held();
+    try {
+      await transaction.check();
+    } catch (thrown) {
+      await this.#reviveIfEnded(transaction.steps);
+      throw thrown;
+    }
+  }
+
   /** If this fails, the server has rolled back: then the steps run again, so that nothing is lost. */
   async prepare(marker: string | undefined): Promise<Evidence> {
     const transaction = this.#held();
@@ -155,7 +166,11 @@ export class SandboxSession {
       const evidence = await transaction.prepare(marker);
       this.#done = transaction.steps;
       this.#transaction = undefined;
-      if (this.#database?.isOpen === false) this.#database = undefined;
+      if (this.#database?.isOpen === false) {
+        this.#database = undefined;
+        // It leads to the connection that is closed.
+        await this.#closeDoor();
+      }
       return evidence;
     } catch (thrown) {
       await this.#reviveIfEnded(transaction.steps);
@@ -189,7 +204,7 @@ export class SandboxSession {
    * whether the transaction was committed.
    */
   async land({ name, evidence, ...where }: HolderOperations["land"]["asks"]): Promise<Outcome> {
-    const landing = (resolver: TransactionResolver) => landBy(resolver, name, evidence);
+    const landing = (resolver: TransactionResolver) => landPrepared(resolver, name, evidence);
     const own =
       this.#transaction === undefined && this.#database?.isOpen === true ? this.#database : undefined;
     if (own?.resolver === undefined) return await this.#resolving(where, landing);
@@ -260,6 +275,7 @@ export class SandboxSession {
       turns,
       whyClosed: () => this.#whyClosed(),
       did: (unit) => this.#transaction?.served(unit),
+      revive: () => this.#reviveIfEnded(this.#transaction?.steps ?? []),
     });
   }
 
@@ -333,23 +349,6 @@ export class SandboxSession {
 
   #login(location: string): ServerLogin {
     return { location, secret: this.#parts.secret, patienceMs: PATIENCE_MS };
-  }
-}
-
-async function landBy(
-  resolver: TransactionResolver,
-  name: TransactionName,
-  evidence: Evidence,
-): Promise<Outcome> {
-  for (let tries = 1; ; tries += 1) {
-    const outcome = await resolver.outcome(name, evidence);
-    if (outcome !== "prepared") return outcome;
-    try {
-      await resolver.finish(name, "commit");
-    } catch (thrown) {
-      // Whatever the error says, the next look at the server shows the outcome.
-      if (tries === TRIES_TO_LAND) throw thrown;
-    }
   }
 }
 

@@ -4,6 +4,7 @@ import { Turns } from "../../../database/server/turns.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { listenPrivately } from "../../../system/process/private-socket.ts";
 import { currentOwner } from "../../../system/process/process-identity.ts";
+import { randomBytes } from "../../../system/random-bytes.ts";
 import { HolderFolder } from "../holder-folder.ts";
 import {
   decodeMessage,
@@ -38,6 +39,7 @@ const OF_MEMORY: readonly HolderOperation[] = ["log", "status", "holds"];
 const REQUEST = "drydock: ";
 /** How long a request waits for the transaction of a client. */
 const CLIENT_MS = 10_000;
+const KEY_BYTES = 24;
 /** The port that clients of PostgreSQL take if they are told none. */
 const FIRST_PORT = 5432;
 
@@ -61,10 +63,10 @@ export class TransactionHolder {
   /** Listens from here on, and checks its transactions and its folder until it ends. */
   async listen(): Promise<void> {
     const { folder, holderId } = this.#start;
-    this.#listener = await listenPrivately(LISTEN, folder, `${holderId}.sock`, (line, gone) =>
-      this.#answer(line, gone),
-    );
-    this.#folder.announce({ holderId, owner: currentOwner("drydock holder") });
+    const key = newKey();
+    const place = { folder, name: `${holderId}.sock` };
+    this.#listener = await listenPrivately(LISTEN, place, key, (line, gone) => this.#answer(line, gone));
+    this.#folder.announce({ holderId, owner: currentOwner("drydock holder"), key });
     setInterval(() => void this.#lookAround(), LOOK_AROUND_MS);
   }
 
@@ -116,7 +118,7 @@ export class TransactionHolder {
     const port = FIRST_PORT + this.#sandboxes.size;
     const session = new SandboxSession({
       turns,
-      door: { folder: this.#folder.makeClientFolder(), port },
+      door: { folder: this.#folder.makeClientFolder(), port, key: newKey() },
       planId,
       resourceId,
       secret: this.#start.secrets[resourceId],
@@ -142,6 +144,7 @@ export class TransactionHolder {
       checkpoint: ({ checkpointId }) => session.checkpoint(checkpointId),
       restore: ({ checkpointId }) => session.restore(checkpointId),
       makeMarker: () => session.makeMarker(),
+      check: () => session.check(),
       prepare: ({ marker }) => session.prepare(marker),
       commit: () => session.commit(),
       disconnect: () => session.disconnect(),
@@ -171,6 +174,10 @@ export class TransactionHolder {
     const isHolding = [...this.#sandboxes.values()].some(({ session }) => session.isHolding);
     if (!isHolding && Date.now() - this.#busySince > IDLE_END_MS) this.#end();
   }
+}
+
+function newKey(): string {
+  return randomBytes(KEY_BYTES).toString("base64url");
 }
 
 /** Waits for requests before this one, and within bounds for a client's transaction. */

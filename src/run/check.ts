@@ -8,7 +8,8 @@ import { newId } from "../system/state/new-id.ts";
 import { commandSpec } from "./launch/command-spec.ts";
 import type { ViewStep } from "./launch/launch-spec.ts";
 import { CommandLauncher, isWithoutNamespaces, SHARED_PROCESSES } from "./launch/launcher.ts";
-import { newView } from "./view/new-view.ts";
+import { type NewView, newView } from "./view/new-view.ts";
+import { isWorthAnother } from "./view/view-attempts.ts";
 import { confinementAfter, confinementDetail } from "./walls/without-namespaces.ts";
 
 interface RunCheck {
@@ -45,7 +46,7 @@ export async function checkRun(
       caches: { root: "", limit: 0, shared: [] },
     };
     // This plan is new: it has nothing to lose.
-    const tried = await tryInView(launcher, await newView({ ...view, policy, onLost: () => undefined }));
+    const tried = await tryInQuiet(launcher, { ...view, policy, onLost: () => undefined });
     const note = tried.ok ? scratchNote(folder, realStateDir) : undefined;
     return note === undefined ? tried : { ...tried, detail: `${tried.detail}. ${note}` };
   } catch (thrown) {
@@ -56,6 +57,15 @@ export async function checkRun(
     use.end();
     folders.remove(id);
   }
+}
+
+async function tryInQuiet(launcher: CommandLauncher, view: NewView): Promise<RunCheck> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await tryInView(launcher, await newView(view));
+    } catch (thrown) {
+      if (isWithoutNamespaces(thrown) || !isWorthAnother(thrown, tries)) throw thrown;
+    }
 }
 
 async function tryInView(launcher: CommandLauncher, steps: readonly ViewStep[]): Promise<RunCheck> {

@@ -1,4 +1,4 @@
-import { InterruptedError, UnsupportedError } from "../core/errors/errors.ts";
+import { InterruptedError } from "../core/errors/errors.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import type { Limits } from "../core/values/limits.ts";
 import type { Notice } from "../core/values/notice.ts";
@@ -49,6 +49,7 @@ import { foreignWorkspaces } from "./view/foreign-workspaces.ts";
 import { joinedView, lostSentence, newView, removeOwnFolder } from "./view/new-view.ts";
 import { isInSandbox, viewToJoin } from "./view/shared-view.ts";
 import { distinctlyShown, pathInside, shownByLink, shownSandbox } from "./view/shown-sandbox.ts";
+import { isWorthAnother } from "./view/view-attempts.ts";
 import type { Confinement } from "./walls/without-namespaces.ts";
 import { afterCommand, beforeCommand } from "./write-back/around-command.ts";
 
@@ -70,8 +71,6 @@ export interface RunsParts {
   readonly policies: CommandPolicies;
   readonly notice: (notice: Notice) => void;
 }
-
-const MOST_ATTEMPTS = 4;
 
 interface Attempt {
   readonly launcher: CommandLauncher;
@@ -263,10 +262,6 @@ export class Runs {
     return { ref, strategy, shown };
   }
 
-  /**
-   * Another process that mounts or unmounts something meanwhile can make the view fail; then it is built
-   * again.
-   */
   async #launchInQuiet(
     plan: PlanRecord,
     request: ExecRequest,
@@ -283,9 +278,7 @@ export class Runs {
           attempt.confinement = confinementAfter(thrown, request);
           attempt.launcher.useWalls();
           this.#note("weaker", plan, weakness(thrown, attempt.confinement, attempt.entered));
-        }
-        // It is too late to tell whether another process caused it: its mount may have lasted only a moment.
-        else if (!(thrown instanceof UnsupportedError) || tries === MOST_ATTEMPTS) throw thrown;
+        } else if (!isWorthAnother(thrown, tries)) throw thrown;
       }
       using folder = this.#parts.folders.of(plan.id);
       removeOwnFolder(folder, attempt.use.id);

@@ -20,6 +20,7 @@ const SCRIPT = `
   for run in 1 2 3 4 5 6; do
     "$@" run --apply -- sh -c "echo $run > a.txt" || exit 1
     [ "$(cat a.txt)" = $run ] || exit 2
+    "$@" doctor | grep -q '^ok  run ' || exit 3
   done
   kill $!`;
 
@@ -27,7 +28,7 @@ for (const actor of ACTORS)
   describe(`Commands run by ${actor} while others mount and unmount`, {
     skip: whyNoImages() ?? false,
   }, () => {
-    it("start all the same, and land what they do", () => {
+    it("start all the same, and land what they do; doctor knows that they can", () => {
       using stage = new Stage(actor);
       const point = join(stage.path, "point");
       mkdirSync(point);

@@ -74,7 +74,6 @@ export async function runTests(
 async function outcomeOf(packs: readonly Pack[], { killsAtAll }: RunOptions): Promise<string | undefined> {
   using kills = new KillRecord();
   process.env["DRYDOCK_FAILPOINT_KILLS"] = kills.file;
-  const largest = Math.max(...packs.map(({ files }) => files.length));
   const outcome = await reportTests(
     run({
       files: packs.map(({ program }) => program),
@@ -83,7 +82,7 @@ async function outcomeOf(packs: readonly Pack[], { killsAtAll }: RunOptions): Pr
       // "drydock-sandbox/strategy" in a test is the source that the test looks at, not the last build.
       execArgv: ["--conditions=drydock-source", `--import=${PROCESSOR_TIME}`],
       // What tries every point of a crash suite, or every moment, takes its time.
-      timeout: process.env["DRYDOCK_TEST"] === "long" ? 7_200_000 : 900_000 * largest,
+      timeout: process.env["DRYDOCK_TEST"] === "long" ? 7_200_000 : 900_000,
     }),
     packs,
   );

@@ -153,11 +153,14 @@ export class Workplace implements Disposable {
 /** A command that is running. */
 export class Running {
   readonly #child: ChildProcess;
+  /** Listens from the beginning: the command may end before the test asks how. */
+  readonly #closed: Promise<unknown[]>;
   #stdout = "";
   #stderr = "";
 
   constructor(child: ChildProcess) {
     this.#child = child;
+    this.#closed = once(child, "close");
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;
     });
@@ -231,8 +234,9 @@ export class Running {
   }
 
   async ended(): Promise<Ended & { readonly signal: NodeJS.Signals | null }> {
-    const [status, signal] = await once(this.#child, "close");
-    return { status, signal, stdout: this.#stdout, stderr: this.#stderr };
+    await this.#closed;
+    const { exitCode, signalCode } = this.#child;
+    return { status: exitCode, signal: signalCode, stdout: this.#stdout, stderr: this.#stderr };
   }
 
   /** The same, but whatever hangs is an error that says what it said so far. */

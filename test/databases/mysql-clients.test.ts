@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import mysql from "mysql2/promise";
 import { type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { startServer, until } from "./held-scene.ts";
+import { describeMysqlAttacks } from "./mysql-attacks.ts";
 import { describeMysqlMessages } from "./mysql-messages.ts";
 import { mysqlTools } from "./mysql-tools.ts";
 import { describeMysqlWork } from "./mysql-work.ts";
@@ -340,4 +341,5 @@ describe("clients of MariaDB in a held transaction", { skip: whyNoServer("mariad
 
   describeMysqlWork(tools, () => server);
   describeMysqlMessages(open);
+  describeMysqlAttacks(tools, () => server);
 });

@@ -113,6 +113,10 @@ export class MysqlConnection {
     return rawConnection(this.#connection)._handshakePacket.serverVersion;
   }
 
+  get isMaria(): boolean {
+    return /mariadb/i.test(this.serverVersion);
+  }
+
   /** Whether the server says more about each column than MySQL's protocol does. */
   get hasExtendedMetadata(): boolean {
     return rawConnection(this.#connection)._mariadbExtendedMetadata;

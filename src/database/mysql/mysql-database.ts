@@ -18,6 +18,7 @@ import { MysqlConnection } from "./mysql-connection.ts";
 import { repeatedError } from "./mysql-errors.ts";
 import { anyTable, type MysqlFacts, mysqlFacts } from "./mysql-facts.ts";
 import { makeMarkerTable, markStatement } from "./mysql-marker.ts";
+import { MysqlObjects } from "./mysql-objects.ts";
 import { xaName } from "./mysql-xa.ts";
 import type { MysqlDoor } from "./proxy/mysql-door.ts";
 import type { RepeatableWork } from "./proxy/work.ts";
@@ -36,17 +37,24 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
   readonly session: ServerSession;
   readonly whyNoPrepare: string | undefined;
   readonly #facts: MysqlFacts;
+  readonly #objects: MysqlObjects;
   #name: TransactionName | undefined;
   #isInTransaction = false;
   #door: MysqlDoor | undefined;
 
-  private constructor(connection: MysqlConnection, login: ServerLogin, facts: MysqlFacts) {
+  private constructor(
+    connection: MysqlConnection,
+    login: ServerLogin,
+    facts: MysqlFacts,
+    objects: MysqlObjects,
+  ) {
     super(connection, login, {
       dialect: "mysql",
       quote: "`",
       cancel: () => cancelSession(login, connection.id),
     });
     this.#facts = facts;
+    this.#objects = objects;
     this.product = facts.product;
     this.whyNoPrepare = facts.whyNoPrepare;
     this.session = { id: connection.id, startedAt: facts.serverStartedAt };
@@ -61,8 +69,9 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
       );
       if (facts.hasSnapshots) await connection.run("SET SESSION innodb_snapshot_isolation = ON");
       await connection.run(`SET SESSION innodb_lock_wait_timeout = ${Math.ceil(login.patienceMs / 1000)}`);
-      await connection.run("SET SESSION wait_timeout = 31536000");
-      return new MysqlDatabase(connection, login, facts);
+      for (const sql of await withoutTimeouts(connection)) await connection.run(sql);
+      const objects = await MysqlObjects.read(connection, parseServerUrl(login.location).database);
+      return new MysqlDatabase(connection, login, facts, objects);
     } catch (thrown) {
       await connection.close();
       throw thrown;
@@ -91,31 +100,20 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
     this.cancellation.assertGoing();
     const result = await this.connection.run(sql, which);
     if (result.isInTransaction === false) throw endedByItself(this.login.location);
-    return { ...result, sql, effect: effectOf(words, this.#calls(words) || !isReading(words)) };
-  }
-
-  #calls(words: readonly string[]): boolean {
-    return words.some((word) => this.#facts.functions.has(word));
-  }
-
-  #whyNotWritten({ sql, words }: ScriptStatement): string | undefined {
-    const names = new Set(words.concat(sql.toUpperCase().split(/[^\w$]+/)));
-    const table = this.#facts.withoutTransactions.find((name) => names.has(name.toUpperCase()));
-    return table === undefined
-      ? undefined
-      : `The table ${table} can't be changed in a plan: its engine has no transactions.`;
+    return { ...result, sql, effect: effectOf(words, !isReading(words) || this.#objects.mayWrite(sql)) };
   }
 
   /** A table whose engine has no transactions keeps every write at once. */
   protected override assertRunnable(statement: ScriptStatement, readOnly: boolean): void {
     assertRunnable(statement, "mysql");
-    if (isReading(statement.words)) return;
-    const why = this.#whyNotWritten(statement);
+    const reads = isReading(statement.words);
+    if (reads && !this.#objects.mayWrite(statement.sql)) return;
+    const why = this.#objects.whyNotWritten(statement.sql);
     if (why !== undefined)
       throw new StatementError(why, {
         hint: "Convert it with 'ALTER TABLE … ENGINE=InnoDB', or change it outside of the plan; nothing was run.",
       });
-    if (readOnly)
+    if (readOnly && !reads)
       throw new UsageError("The plan is read-only, and this statement may change something.", {
         code: "READ_ONLY",
       });
@@ -145,8 +143,7 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
       ...{ connection, database, patienceMs: login.patienceMs },
       isMaria: this.#facts.isMaria,
       stop: () => cancelSession(login, connection.id),
-      whyNotWritten: (statement) => this.#whyNotWritten(statement),
-      calls: (words) => this.#calls(words),
+      objects: this.#objects,
       revive: async () => {
         this.#isInTransaction = false;
         await parts.revive();
@@ -238,6 +235,23 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
       this.#isInTransaction = false;
     }
   }
+}
+
+/** For what the server ends a session: a plan is at rest for days, and a client may read slowly. */
+const TIMEOUTS = [
+  ...["wait_timeout", "net_write_timeout", "net_read_timeout"],
+  ...["idle_transaction_timeout", "idle_readonly_transaction_timeout", "idle_write_transaction_timeout"],
+];
+const YEAR_SECONDS = 31_536_000;
+
+/** The statements that keep a server from ending the session by itself. */
+async function withoutTimeouts(connection: MysqlConnection): Promise<string[]> {
+  const { rows } = await connection.run("SHOW SESSION VARIABLES LIKE '%timeout'");
+  const known = rows.map(([name]) => String(name));
+  // Of those for transactions, 0 is none.
+  return TIMEOUTS.filter((name) => known.includes(name)).map(
+    (name) => `SET SESSION ${name} = ${name.startsWith("idle") ? 0 : YEAR_SECONDS}`,
+  );
 }
 
 async function cancelSession(login: ServerLogin, id: number): Promise<void> {

@@ -10,10 +10,6 @@ export interface MysqlFacts {
   /** Whether a change of a row that another session has changed since can fail by itself. */
   readonly hasSnapshots: boolean;
   readonly whyNoPrepare: string | undefined;
-  /** Tables whose engine has no transactions. */
-  readonly withoutTransactions: readonly string[];
-  /** The stored functions, in capitals: a SELECT that calls one may write. */
-  readonly functions: ReadonlySet<string>;
 }
 
 export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFacts> {
@@ -26,17 +22,12 @@ export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFact
     `SELECT t.TABLE_NAME FROM information_schema.TABLES t JOIN information_schema.ENGINES e ON e.ENGINE = t.ENGINE
      WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND COALESCE(e.XA, 'NO') <> 'YES' ORDER BY 1`,
   );
-  const functions = await column(
-    "SELECT UPPER(ROUTINE_NAME) FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION'",
-  );
   return {
     isMaria,
     product: isMaria ? `MariaDB ${version.split("-", 1)[0]}` : `MySQL ${version.split("-", 1)[0]}`,
     serverStartedAt: String(await serverStart(connection)),
     hasSnapshots: snapshots !== undefined,
     whyNoPrepare: await whyNoPrepare(connection, version, isMaria, withoutTransactions),
-    withoutTransactions,
-    functions: new Set(functions),
   };
 }
 

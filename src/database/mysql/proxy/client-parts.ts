@@ -1,7 +1,7 @@
+import type { MysqlObjects } from "../mysql-objects.ts";
 import type { PlanParts } from "./client-units.ts";
 import type { Login } from "./protocol/handshake.ts";
 import type { ClientSettings } from "./settings.ts";
-import type { Runnable } from "./statements/client-statement.ts";
 
 /** What the session of a client needs. */
 export interface ClientParts extends PlanParts {
@@ -15,10 +15,7 @@ export interface ClientParts extends PlanParts {
   readonly stop: () => Promise<void>;
   /** Ends what another client runs, or its session; false if there is no such client. */
   readonly kill: (id: number, session: boolean) => Promise<boolean>;
-  /** Why a statement that is not only reading can't be run. */
-  readonly whyNotWritten: (statement: Runnable) => string | undefined;
-  /** Whether it calls a function that may write. */
-  readonly calls: (words: readonly string[]) => boolean;
+  readonly objects: MysqlObjects;
   /** Settings of a client that has begun anew. */
   readonly settingsOf: (login: Login) => ClientSettings;
 }

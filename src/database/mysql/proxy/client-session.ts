@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { messageOf } from "../../../core/errors/errors.ts";
 import { Interruption } from "../../server/interruption.ts";
+import { ENDING, TOO_LONG, UNKNOWN } from "./client-errors.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { ClientTransaction } from "./client-transaction.ts";
 import { ClientFailure, ClientUnits } from "./client-units.ts";
@@ -19,22 +20,17 @@ import {
   packets,
 } from "./protocol/wire.ts";
 import { Replies } from "./replies.ts";
-import { type Answered, ControlError } from "./server-session.ts";
+import { type Answered, type AnswerTaker, ControlError, SILENT } from "./server-session.ts";
 import { ClientSettings, quotedName } from "./settings.ts";
+import { readingWith } from "./statements/character-sets.ts";
 import { type ClientStatement, clientStatements, type Runnable } from "./statements/client-statement.ts";
+import { EMPTY, oneTooMany, statementsIn } from "./statements/client-texts.ts";
+import type { Reading } from "./statements/statement-text.ts";
 import { Executed, isOfSavepoints } from "./work.ts";
 
 /** So long a client has to take our last word. */
 const LAST_WORD_MS = 1000;
 
-/** With these errors, the server may have rolled back the whole transaction. */
-const ENDING = [1020, 1205, 1213, 1399, 1402, 1613, 1614];
-const TOO_LONG: ClientError = {
-  ...{ code: 1153, state: "08S01" },
-  message: "Got a packet bigger than 'max_allowed_packet' bytes",
-};
-/** MySQL's answer to a command that it does not know. */
-const UNKNOWN: ClientError = { code: 1047, state: "08S01", message: "Unknown command" };
 /** The session of one client. It reads a command only when the last one is answered. */
 export class ClientSession implements PreparingClient {
   readonly parts: ClientParts;
@@ -63,6 +59,7 @@ export class ClientSession implements PreparingClient {
     this.replies = new Replies(socket, {
       status: () => this.#transaction.status(this.units.isOpen),
       countsFound: (login.capabilities & CAPABILITY.foundRows) !== 0,
+      noBackslashes: () => this.#reading.noBackslashes,
       takesColumns: login.wantsExtendedMetadata || !parts.session.connection.hasExtendedMetadata,
     });
     this.#prepared = new PreparedStatements(this);
@@ -149,30 +146,27 @@ export class ClientSession implements PreparingClient {
   }
 
   async #query(text: string): Promise<void> {
-    const statements = this.statementsOf(text);
-    if (statements.length === 0 || (statements.length > 1 && !this.#allowsSeveral)) {
-      const [first] = statements;
-      if (first?.does === "refused") throw new ClientFailure(first.error);
-      return await this.#refusedByServer(text);
-    }
-    for (const [at, statement] of statements.entries()) {
-      this.replies.hasMore = at < statements.length - 1;
+    if (!this.#allowsSeveral) return void (await this.perform(this.onlyStatement(text)));
+    let isEmpty = true;
+    for (const { statement, hasMore } of statementsIn(text, () => this.#reading)) {
+      isEmpty = false;
+      this.replies.hasMore = hasMore;
       if (!(await this.perform(statement))) return;
     }
+    if (isEmpty) throw new ClientFailure(EMPTY);
   }
 
-  statementsOf(text: string): ClientStatement[] {
-    const { isMaria, version } = this.parts;
-    return clientStatements(text, { isMaria, version, noBackslashes: this.replies.noBackslashes });
+  onlyStatement(text: string): ClientStatement {
+    const [statement, second] = clientStatements(text, this.#reading);
+    if (statement === undefined) throw new ClientFailure(EMPTY);
+    if (statement.does === "refused") throw new ClientFailure(statement.error);
+    if (second !== undefined) throw new ClientFailure(oneTooMany(second));
+    return statement;
   }
 
-  /** The server says itself what is wrong with a text. */
-  async #refusedByServer(text: string): Promise<void> {
-    let isRefused = false;
-    await this.pass(textCommand("query", text), "results", (part) => {
-      isRefused ||= part === "error";
-    });
-    if (!isRefused) throw new ProtocolViolation("the server took a text that is no statement");
+  get #reading(): Reading {
+    const { isMaria, version, settings } = this.parts;
+    return { isMaria, version, ...readingWith((name) => settings.valueOf(this.units.settings, name)) };
   }
 
   /** Does what a statement means here, and answers it; false if it failed. */
@@ -213,7 +207,9 @@ export class ClientSession implements PreparingClient {
 
   /** A statement with what is known of its functions. */
   runnable(statement: Runnable): Runnable {
-    return statement.reads && this.parts.calls(statement.words) ? { ...statement, reads: false } : statement;
+    return statement.reads && this.parts.objects.mayWrite(statement.sql)
+      ? { ...statement, reads: false }
+      : statement;
   }
 
   /**
@@ -271,11 +267,12 @@ export class ClientSession implements PreparingClient {
     command: Buffer,
     shape: AnswerShape,
     onPart: (part: AnswerPart, packet: Packet) => void,
+    taker: AnswerTaker = this.replies,
   ): Promise<Answered> {
     if (command.length >= this.parts.longest) throw new ClientFailure(TOO_LONG);
     this.replies.onPart = onPart;
     try {
-      const answered = await this.parts.session.ask(command, shape, this.replies);
+      const answered = await this.parts.session.ask(command, shape, taker);
       if (answered.isInTransaction === false)
         throw new Error("the server ended the transaction of the plan by itself");
       return answered;
@@ -314,17 +311,20 @@ export class ClientSession implements PreparingClient {
       return true;
     }
     await this.enter();
-    const executed = new Executed({ ...statement, does: "run", reads: true, sql: forServer });
+    const executed = new Executed(this.runnable({ ...statement, does: "run", reads: true, sql: forServer }));
+    this.#assertMay(executed.statement);
+    let warnings = 0;
     await this.units.set(names, async () => {
       await this.units.prepareFor(executed);
-      const answered = await this.#ask(textCommand("query", forServer), "results", () => undefined);
+      const answered = await this.#ask(textCommand("query", forServer), "results", () => undefined, SILENT);
       executed.answered(answered);
-      if (answered.error !== undefined) this.replies.send(answered.error);
-      else this.units.ran(executed);
-      return !executed.isFailed;
+      if (answered.error !== undefined) throw new ControlError(answered.error);
+      this.units.ran(executed);
+      warnings = answered.ok?.warnings ?? 0;
     });
     if (!this.#transaction.isHolding) this.#commit();
-    return !executed.isFailed;
+    this.replies.ok({ warnings });
+    return true;
   }
 
   #assertMay(statement: Runnable): void {
@@ -332,7 +332,7 @@ export class ClientSession implements PreparingClient {
     if (statement.reads || isOfSavepoints(statement)) return;
     const { whyNoWrites } = this.#transaction;
     if (whyNoWrites !== undefined) throw new ClientFailure(whyNoWrites);
-    const why = this.parts.whyNotWritten(statement);
+    const why = this.parts.objects.whyNotWritten(statement.sql, this.units.settings.database);
     if (why !== undefined) throw new ClientFailure({ code: 1235, state: "42000", message: why });
   }
 

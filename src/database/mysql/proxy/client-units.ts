@@ -3,7 +3,10 @@ import { GUARD } from "../../server/guarded-database.ts";
 import type { Turns } from "../../server/turns.ts";
 import type { ClientError } from "./protocol/wire.ts";
 import { ControlError, type ServerSession } from "./server-session.ts";
-import { ClientSettings, type SessionSettings, valuesOf } from "./settings.ts";
+import { valuesOf } from "./session-values.ts";
+import { ClientSettings, type SessionSettings } from "./settings.ts";
+import { CLIENT_CHARACTER_SET, whyNotWritten } from "./statements/character-sets.ts";
+import { runsProcedure } from "./unsaid-settings.ts";
 import { type Executed, Work } from "./work.ts";
 
 /** What all clients of a plan share. */
@@ -104,18 +107,26 @@ export class ClientUnits {
     this.#work.beginWith(settings.now(this.settings));
     const unknown = statement.variables.filter((name) => !this.#work.values.has(name));
     for (const [name, value] of await valuesOf(session, unknown)) this.#work.values.set(name, value);
+    // What a procedure has set must not go unnoticed by what writes after it.
+    if (!statement.reads) await settings.noteUnsaid(session, this.settings);
+    if (runsProcedure(statement.words)) await settings.watch(session);
     if (statement.reads || this.#isGuarded) return;
     await guard.move(session);
     this.#isGuarded = true;
   }
 
   /** Runs a SET of the client's; what it makes is the client's own from then on. */
-  async set(names: readonly string[], run: () => Promise<boolean>): Promise<void> {
+  async set(names: readonly string[], run: () => Promise<void>): Promise<void> {
     const { session, settings } = this.#parts;
     await settings.learn(session, names);
-    if (!(await run())) return;
+    const before = new Map(this.settings.variables);
+    await run();
     await settings.note(session, this.settings, names);
     this.#work.sets(settings.ownOf(names.filter((name) => this.settings.variables.has(name))));
+    const refused = whyNotWritten(settings.valueOf(this.settings, CLIENT_CHARACTER_SET));
+    if (refused === undefined) return;
+    await settings.goBack(session, this.settings, before);
+    throw new ClientFailure(refused);
   }
 
   /** A statement of the client has run. */

@@ -29,12 +29,12 @@ import {
 } from "./protocol/wire.ts";
 import { ServerSession } from "./server-session.ts";
 import { ClientSettings, SessionSettings } from "./settings.ts";
+import { CLIENT_CHARACTER_SET, SQL_MODE, whyNotWritten } from "./statements/character-sets.ts";
 
 const LISTEN = failpoint("holder.listen");
 const FIRST_WORDS_MS = 10_000;
 const SALT_LENGTH = 20;
 const CHARACTER_SETS = ["character_set_client", "character_set_connection", "character_set_results"] as const;
-const MODE = "sql_mode";
 const WRONG_PASSWORD: ClientError = {
   ...{ code: 1045, state: "28000" },
   message:
@@ -43,7 +43,7 @@ const WRONG_PASSWORD: ClientError = {
 
 export interface MysqlDoorParts
   extends ClientDoorParts,
-    Pick<ClientParts, "isMaria" | "stop" | "whyNotWritten" | "calls" | "patienceMs"> {
+    Pick<ClientParts, "isMaria" | "stop" | "objects" | "patienceMs"> {
   readonly connection: MysqlConnection;
   readonly database: string;
 }
@@ -68,11 +68,10 @@ export class MysqlDoor implements ClientDoor {
     this.#parts = parts;
     this.#collations = facts.collations;
     this.#mode = facts.mode;
-    const { connection, turns, patienceMs, whyClosed, did, stop, isMaria, whyNotWritten, calls, revive } =
-      parts;
+    const { connection, turns, patienceMs, whyClosed, did, stop, isMaria, objects, revive } = parts;
     const session = new ServerSession(connection);
     this.#clientParts = {
-      ...{ session, turns, patienceMs, whyClosed, did, stop, isMaria, whyNotWritten, calls, revive },
+      ...{ session, turns, patienceMs, whyClosed, did, stop, isMaria, objects, revive },
       settings: new SessionSettings(facts.own, parts.database),
       guard: new PlanGuard(),
       longest: facts.longest,
@@ -154,7 +153,7 @@ export class MysqlDoor implements ClientDoor {
     const session = new ClientSession(socket, inbox, this.#clientParts, login, name);
     this.#clients.set(id, session);
     try {
-      const error = await this.#whyNoDatabase(session);
+      const error = await this.#whyNotIn(session);
       if (error !== undefined) return void socket.end(packets(errorContent(error), sequence));
       socket.write(packets(okContent({ status: STATUS.autocommit }), sequence));
       await session.serve();
@@ -209,9 +208,12 @@ export class MysqlDoor implements ClientDoor {
   }
 
   /** A client may ask for another database than the plan's; whether it exists, only the server knows. */
-  async #whyNoDatabase({ units, inbox }: ClientSession): Promise<ClientError | undefined> {
+  async #whyNotIn({ units, inbox }: ClientSession): Promise<ClientError | undefined> {
     const why = this.#parts.whyClosed();
     if (why !== undefined) return { code: 1927, state: "70100", message: why };
+    const characterSet = units.settings.variables.get(CLIENT_CHARACTER_SET);
+    const refused = characterSet === undefined ? undefined : whyNotWritten(characterSet);
+    if (refused !== undefined) return refused;
     if (units.settings.database === undefined) return undefined;
     try {
       await units.open(inbox.ended);
@@ -241,7 +243,7 @@ export class MysqlDoor implements ClientDoor {
       variables.set("collation_connection", `'${collation}'`);
     }
     if ((capabilities & CAPABILITY.ignoreSpace) !== 0)
-      variables.set(MODE, `'${[this.#mode, "IGNORE_SPACE"].filter(Boolean).join(",")}'`);
+      variables.set(SQL_MODE, `'${[this.#mode, "IGNORE_SPACE"].filter(Boolean).join(",")}'`);
     return new ClientSettings(variables, database === this.#parts.database ? undefined : database);
   }
 }
@@ -254,7 +256,7 @@ interface DoorFacts {
 }
 
 async function doorFacts(connection: MysqlConnection): Promise<DoorFacts> {
-  const names = [...CHARACTER_SETS, "collation_connection", MODE];
+  const names = [...CHARACTER_SETS, "collation_connection", SQL_MODE];
   const { rows } = await connection.run(`SELECT ${names.map((name) => `@@SESSION.${name}`).join(", ")}`);
   const values = (rows[0] ?? []).map(String);
   const [[longest] = []] = (await connection.run("SELECT @@SESSION.max_allowed_packet")).rows;

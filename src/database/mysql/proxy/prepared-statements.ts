@@ -24,7 +24,8 @@ const MOST_STATEMENTS = 16_382;
 export interface PreparingClient {
   readonly parts: ClientParts;
   readonly replies: Replies;
-  statementsOf(text: string): ClientStatement[];
+  /** Throws a `ClientFailure` if it is none, or several. */
+  onlyStatement(text: string): ClientStatement;
   runnable(statement: Runnable): Runnable;
   perform(statement: ClientStatement): Promise<boolean>;
   run(executed: Executed, command: Buffer, before: () => void): Promise<boolean>;
@@ -90,22 +91,14 @@ export class PreparedStatements {
   }
 
   async #prepare(text: string): Promise<void> {
-    const statements = this.#client.statementsOf(text);
-    const [statement] = statements;
     if (this.#all.size >= MOST_STATEMENTS) throw new ClientFailure(TOO_MANY);
-    if (statement?.does === "refused") throw new ClientFailure(statement.error);
-    if (statement !== undefined && statements.length === 1 && statement.does !== "run")
-      return this.#prepareOwn(statement);
-    const isOne = statements.length === 1;
+    const statement = this.#client.onlyStatement(text);
+    if (statement.does !== "run") return this.#prepareOwn(statement);
     let answer: Buffer | undefined;
-    const sql = isOne ? (statement?.sql ?? "") : text;
-    await this.#client.pass(textCommand("prepare", sql), "prepared", (part, { content }) => {
+    await this.#client.pass(textCommand("prepare", statement.sql), "prepared", (part, { content }) => {
       if (part === "prepared") answer = Buffer.from(content);
     });
-    // The server refuses a text that is none, or several.
     if (answer === undefined) return;
-    if (!isOne || statement === undefined)
-      throw new ProtocolViolation("the server took a text that is no statement");
     const reader = new ContentReader(answer, 1);
     const [id, , count] = [reader.number(4), reader.number(2), reader.number(2)];
     this.#all.set(id, prepared(statement, count));

@@ -4,6 +4,7 @@ import { closeCommand, executeCommand, longDataCommands, type Parameters } from 
 import { ContentReader, errorFrom } from "./protocol/wire.ts";
 import { type Answered, type AnswerTaker, ControlError, ServerSession } from "./server-session.ts";
 import { settingStatements } from "./settings.ts";
+import { allSettings, runsProcedure, unsaidSettings } from "./unsaid-settings.ts";
 import { Executed, type Repeatable, type RepeatableWork } from "./work.ts";
 
 /** The server refused what a client did before, or has ended the transaction. */
@@ -31,8 +32,12 @@ export async function repeatWork(
   session.begin();
   try {
     for (const sql of settingStatements(settings, "client")) await session.control(sql);
+    const isUnsaid = statements.some(({ sql }) => runsProcedure(sql.toUpperCase().split(/\W/, 1)));
+    const before = isUnsaid ? await allSettings(session) : undefined;
     const differs = await repeatAll(session, statements);
     await chooseNumber(session, "0");
+    for (const made of before === undefined ? [] : await unsaidSettings(session, before))
+      await session.control(`SET SESSION ${made.name} = ${made.before}`);
     for (const sql of settingStatements(settings, "plan")) await session.control(sql);
     return differs;
   } catch (thrown) {
@@ -104,5 +109,6 @@ async function chooseNumber(session: ServerSession, number: string): Promise<voi
 }
 
 function asIs(sql: string) {
-  return { does: "run", sql, written: sql, words: [], variables: [], reads: false } as const;
+  const unread = { words: [], variables: [], isUnclear: false, end: sql.length } as const;
+  return { ...unread, does: "run", sql, written: sql, reads: false } as const;
 }

@@ -19,6 +19,8 @@ export interface ClientView {
   readonly status: () => number;
   /** Whether it counts the rows that an UPDATE found, and not those that it changed. */
   readonly countsFound: boolean;
+  /** Whether the server takes a backslash in a string as just that. */
+  readonly noBackslashes: () => boolean;
   /** Whether it gets the definitions of columns as the server sends them. */
   readonly takesColumns: boolean;
 }
@@ -36,8 +38,6 @@ export class Replies implements AnswerTaker {
   hasMore = false;
   /** Whether the current statement is an UPDATE. */
   isUpdate = false;
-  /** Whether the server takes a backslash in a string as just that. */
-  noBackslashes = false;
   /** Gets the parts of an answer beside the client. */
   onPart: (part: AnswerPart, packet: Packet) => void = () => undefined;
 
@@ -118,8 +118,7 @@ export class Replies implements AnswerTaker {
   }
 
   #status(status: number): number {
-    if (status !== 0) this.noBackslashes = (status & STATUS.noBackslashes) !== 0;
-    const own = this.noBackslashes ? STATUS.noBackslashes : 0;
+    const own = this.#view.noBackslashes() ? STATUS.noBackslashes : 0;
     const more = this.hasMore && (status & STATUS.moreResults) === 0 ? STATUS.moreResults : 0;
     return (status & ~OWN) | this.#view.status() | own | more;
   }

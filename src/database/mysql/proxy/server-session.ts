@@ -22,6 +22,9 @@ export interface AnswerTaker {
   drained(): Promise<void>;
 }
 
+/** Takes an answer of which only the outcome matters. */
+export const SILENT: AnswerTaker = { take: () => true, drained: async () => undefined };
+
 /** How the server answered. */
 export interface Answered {
   /** The content of the error, if there is one. */

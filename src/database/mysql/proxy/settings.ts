@@ -1,9 +1,13 @@
-import { type Cell, ControlError, type ServerSession } from "./server-session.ts";
+import type { ServerSession } from "./server-session.ts";
+import { settingValue, valuesOf } from "./session-values.ts";
+import { type AllSettings, allSettings, unsaidSettings } from "./unsaid-settings.ts";
 
 /** Of a variable that has another value at every moment, the plan has no own. */
 const OWN = new Map([["timestamp", "DEFAULT"]]);
-const RESULTS = "character_set_results";
-const PLAIN = /^[\w$.]+$/;
+
+/** Settings by which the plan's transaction is what it is. */
+const OF_PLAN =
+  /^(?:(?:wait|interactive|net_write|net_read)_timeout|idle_(?:(?:readonly|write)_)?transaction_timeout|(?:tx|transaction)_isolation|(?:tx|transaction)_read_only|innodb_snapshot_isolation|completion_type)$/;
 
 /** What a client has set for its session, as SQL. */
 export class ClientSettings {
@@ -40,6 +44,8 @@ export class SessionSettings {
   readonly #own: Map<string, string>;
   readonly #database: string;
   #active: ClientSettings | undefined;
+  /** All settings, before a client has run a procedure in its turns. */
+  #watched: AllSettings | undefined;
 
   constructor(own: ReadonlyMap<string, string>, database: string) {
     this.#own = new Map(own);
@@ -50,6 +56,7 @@ export class SessionSettings {
   async switchTo(session: ServerSession, next: ClientSettings | undefined): Promise<void> {
     const last = this.#active;
     if (last === next) return;
+    if (last !== undefined) await this.noteUnsaid(session, last);
     if (last !== undefined && last.named.size > 0) await this.#saveValues(session, last);
     // If a setting can't be made any more, that of the last client must not stay unnoticed.
     this.#active = last ?? next;
@@ -69,7 +76,7 @@ export class SessionSettings {
   /** Learns the plan's own values of settings, before a client makes them for the first time. */
   async learn(session: ServerSession, names: readonly string[]): Promise<void> {
     for (const name of names.filter((each) => !this.#own.has(each))) {
-      const own = OWN.get(name) ?? (await read(session, name));
+      const own = OWN.get(name) ?? (await settingValue(session, name));
       if (own !== undefined) this.#own.set(name, own);
     }
   }
@@ -77,7 +84,44 @@ export class SessionSettings {
   /** Reads what a client has set. */
   async note(session: ServerSession, client: ClientSettings, names: readonly string[]): Promise<void> {
     for (const name of names.filter((each) => this.#own.has(each)))
-      client.variables.set(name, (await read(session, name)) ?? "DEFAULT");
+      client.variables.set(name, (await settingValue(session, name)) ?? "DEFAULT");
+  }
+
+  /** Called before a client runs a procedure, which may make settings that its text does not say. */
+  async watch(session: ServerSession): Promise<void> {
+    this.#watched ??= await allSettings(session);
+  }
+
+  /** A procedure has run: what it has set is the client's own, unless the plan needs it as it was. */
+  async noteUnsaid(session: ServerSession, client: ClientSettings): Promise<void> {
+    const watched = this.#watched;
+    if (watched === undefined) return;
+    this.#watched = undefined;
+    for (const { name, before, after } of await unsaidSettings(session, watched)) {
+      if (OF_PLAN.test(name)) await session.control(`SET SESSION ${name} = ${before}`);
+      else {
+        if (!this.#own.has(name)) this.#own.set(name, before);
+        client.variables.set(name, after);
+      }
+    }
+  }
+
+  /** Makes the settings again that a client had before. */
+  async goBack(
+    session: ServerSession,
+    client: ClientSettings,
+    before: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    const changed = [...client.variables].filter(([name, value]) => before.get(name) !== value);
+    const set = changed.map(([name]) => `SESSION ${name} = ${before.get(name) ?? this.#own.get(name)}`);
+    await session.control(`SET ${set.join(", ")}`);
+    client.variables.clear();
+    for (const [name, value] of before) client.variables.set(name, value);
+  }
+
+  /** The value in force for a client, as SQL. */
+  valueOf(client: ClientSettings, name: string): string {
+    return client.variables.get(name) ?? this.#own.get(name) ?? "DEFAULT";
   }
 
   /** The settings in force for a client. */
@@ -96,13 +140,9 @@ export class SessionSettings {
     return names.map((name) => [name, this.#own.get(name) ?? "DEFAULT"]);
   }
 
-  /** The values in another character set than the plan's would be lost. */
   async #saveValues(session: ServerSession, client: ClientSettings): Promise<void> {
-    if (client.variables.has(RESULTS)) await session.control(`SET ${RESULTS} = ${this.#own.get(RESULTS)}`);
     client.values.clear();
     for (const [name, value] of await valuesOf(session, [...client.named])) client.values.set(name, value);
-    if (client.variables.has(RESULTS))
-      await session.control(`SET ${RESULTS} = ${client.variables.get(RESULTS)}`);
     const names = [...client.values.keys()];
     if (names.length > 0)
       await session.control(`SET ${names.map((name) => `@\`${name}\` = NULL`).join(", ")}`);
@@ -124,43 +164,6 @@ export function settingStatements(settings: UnitSettings, to: "client" | "plan")
     ...(all.length > 0 ? [`SET ${all.join(", ")}`] : []),
     ...(database === ownDatabase ? [] : [`USE ${quotedName(to === "client" ? database : ownDatabase)}`]),
   ];
-}
-
-/** The value of a setting as SQL; undefined if there is no such setting of a session. */
-async function read(session: ServerSession, name: string): Promise<string | undefined> {
-  try {
-    const [[cell] = []] = await session.control(`SELECT @@SESSION.${name}`);
-    return cell === undefined ? undefined : literal(cell);
-  } catch (thrown) {
-    if (thrown instanceof ControlError) return undefined;
-    throw thrown;
-  }
-}
-
-/** The values of the user's variables, as SQL. */
-export async function valuesOf(
-  session: ServerSession,
-  named: readonly string[],
-): Promise<[string, string][]> {
-  const names = [...new Set(named)].filter((name) => PLAIN.test(name));
-  if (names.length === 0) return [];
-  const [row = []] = await session.control(`SELECT ${names.map((name) => `@\`${name}\``).join(", ")}`);
-  return names.map((name, at) => [name, literal(row[at] as Cell)]);
-}
-
-const INTEGERS = [1, 2, 3, 8, 9, 13];
-const DECIMALS = [0, 246];
-const FLOATS = [4, 5];
-const BYTES = 63;
-
-/** A value as SQL that is the same in every character set and mode. */
-function literal({ bytes, type, characterSet }: Cell): string {
-  if (bytes === undefined) return "NULL";
-  const text = bytes.toString("latin1");
-  if (INTEGERS.includes(type) || DECIMALS.includes(type)) return text;
-  if (FLOATS.includes(type)) return text.includes("e") ? text : `${text}e0`;
-  if (characterSet === BYTES) return bytes.length === 0 ? "''" : `x'${bytes.toString("hex")}'`;
-  return /^[\w ,:.+/-]*$/.test(text) ? `'${text}'` : `_utf8mb4 x'${bytes.toString("hex")}'`;
 }
 
 export function quotedName(name: string): string {

@@ -130,7 +130,7 @@ function isOfTables({ statement: { reads, words } }: Executed): boolean {
 
 /** Whether a statement changes nothing that could land. */
 function isQuiet({ isOfSavepoints, statement }: Executed): boolean {
-  return isOfSavepoints || statement.words[0] === "SET";
+  return isOfSavepoints || (statement.words[0] === "SET" && statement.reads);
 }
 
 /** Without what the client has rolled back to a savepoint of its own. */

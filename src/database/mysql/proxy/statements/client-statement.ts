@@ -50,6 +50,15 @@ export function clientStatements(text: string, reading: Reading): ClientStatemen
 function clientStatement(statement: StatementText, reading: Reading): ClientStatement {
   const { words, sql } = statement;
   const all = words.join(" ");
+  if (statement.isUnclear)
+    return {
+      ...statement,
+      does: "refused",
+      error: refusal(
+        words,
+        "letters beyond ASCII have to be in quotation marks here, or the client's character set has to be utf8mb4",
+      ),
+    };
   if (/^(?:BEGIN(?: WORK)?|START TRANSACTION\b.*)$/.test(all))
     return { ...statement, does: "begin", readOnly: /\bREAD ONLY\b/.test(all) };
   if (/^(?:COMMIT|ROLLBACK)\b(?!.*\bTO\b)/.test(all))

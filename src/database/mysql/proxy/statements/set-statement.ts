@@ -23,7 +23,7 @@ const CHARACTER_SETS = [
 ];
 /** They could end the connection, or are about transactions, of which the plan has only one. */
 const WITHOUT_MEANING =
-  /^(?:wait_timeout|interactive_timeout|idle_(?:(?:readonly|write)_)?transaction_timeout|(?:tx|transaction)_isolation|completion_type)$/;
+  /^(?:(?:wait|interactive|net_write|net_read)_timeout|idle_(?:(?:readonly|write)_)?transaction_timeout|(?:tx|transaction)_isolation|completion_type)$/;
 const READ_ONLY = /^(?:tx|transaction)_read_only$/;
 /** They hold for one statement, or are told by it. */
 const OF_STATEMENTS = /^(?:insert_id|last_insert_id|identity|rand_seed[12])$/;

@@ -16,6 +16,10 @@ export interface StatementText {
   readonly words: readonly string[];
   /** The names of the user's variables in it, in small letters. */
   readonly variables: readonly string[];
+  /** Whether the server may find other words in it. */
+  readonly isUnclear: boolean;
+  /** Where the next statement of the text begins. */
+  readonly end: number;
 }
 
 /** How a server reads texts. */
@@ -25,6 +29,9 @@ export interface Reading {
   readonly version: number;
   /** A backslash in a string is just that. */
   readonly noBackslashes: boolean;
+  /** Double quotes are around names, in which a backslash is just that. */
+  readonly ansiQuotes: boolean;
+  readonly isUtf8: boolean;
 }
 
 interface OpenStatement {
@@ -33,11 +40,12 @@ interface OpenStatement {
   from: number;
   words: string[];
   variables: string[];
+  isUnclear: boolean;
 }
 
-const SPACE = /[\s\0]+|#[^\n]*|--(?=[\s\0]|$)[^\n]*/y;
+const SPACE = /[\t-\r \0]+|#[^\n]*|--(?=[\0-\x20\x7f]|$)[^\n]*/y;
 const WORD = /[\w$\u0080-\u00ff]+/y;
-const VARIABLE = /@(?:([\w$.\u0080-\u00ff]+)|(['"`])((?:(?!\2)[\s\S]|\2\2)*)\2)/y;
+const VARIABLE = /@([\w$.\u0080-\u00ff]+)/y;
 const RUNS_HERE = /\/\*(M?)!(\d{5,6})?/y;
 
 /** The statements of a text, in order. Space and comments alone are no statement. */
@@ -53,6 +61,8 @@ export function statementTexts(text: string, reading: Reading): StatementText[] 
         written: text.slice(open.from, at).trim(),
         words: open.words,
         variables: open.variables,
+        isUnclear: open.isUnclear && !reading.isUtf8,
+        end: Math.min(at + 1, text.length),
       });
     open = begin(at + 1);
   };
@@ -71,17 +81,21 @@ export function statementTexts(text: string, reading: Reading): StatementText[] 
 }
 
 function begin(from: number): OpenStatement {
-  return { parts: [], isEmpty: true, from, words: [], variables: [] };
+  return { parts: [], isEmpty: true, from, words: [], variables: [], isUnclear: false };
 }
 
 function take(open: OpenStatement, found: Found, token: string): void {
-  if (open.isEmpty && token.startsWith("(")) open.words.push("(");
+  // A statement begins with a word or a parenthesis. What comes before a word could make it something else.
+  if (open.isEmpty && found !== "word") open.words.push(token.startsWith("(") ? "(" : "?");
   open.isEmpty = false;
   if (found === "word") open.words.push(token.toUpperCase());
   if (found === "variable") {
     const [, plain = token.slice(2, -1)] = /^@([^'"`].*)$/s.exec(token) ?? [];
     open.variables.push(plain.toLowerCase());
   }
+  if (found !== "quoted" && /[\u0080-\u00ff]/.test(token)) open.isUnclear = true;
+  // Two of them could be a comment to the server.
+  if (token === "-" && open.parts.at(-1) === "-") open.parts.push(" ");
   open.parts.push(token);
 }
 
@@ -96,6 +110,8 @@ function tokenAt(text: string, at: number, reading: Reading, inside: number): re
   if (text.startsWith("/*", at)) return commentAt(text, at, reading);
   if (`'"\``.includes(character)) return ["quoted", quotedLength(text, at, reading)];
   if (character === "@" && text[at + 1] === "@") return ["other", 2];
+  if (character === "@" && `'"\``.includes(text[at + 1] ?? " "))
+    return ["variable", 1 + quotedLength(text, at + 1, reading)];
   const variable = character === "@" ? matchAt(VARIABLE, text, at) : undefined;
   if (variable !== undefined) return ["variable", variable[0].length];
   const word = matchAt(WORD, text, at);
@@ -131,9 +147,9 @@ function endOfComment(text: string, start: number, mayHoldOthers: boolean): numb
   return text.length;
 }
 
-function quotedLength(text: string, start: number, { noBackslashes }: Reading): number {
+function quotedLength(text: string, start: number, { noBackslashes, ansiQuotes }: Reading): number {
   const mark = text[start] ?? "";
-  const escapes = mark !== "`" && !noBackslashes;
+  const escapes = !noBackslashes && (mark === "'" || (mark === '"' && !ansiQuotes));
   for (let at = start + 1; at < text.length; at += 1) {
     if (escapes && text[at] === "\\") at += 1;
     else if (text[at] === mark && text[at + 1] === mark) at += 1;

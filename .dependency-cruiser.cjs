@@ -195,11 +195,14 @@ module.exports = {
     {
       name: "strategy-alone",
       comment:
-        "a strategy imports no other strategy: what two of them share belongs to engine/, database/ or strategies/folder/, so that each can be " +
+        "a strategy imports no other strategy: what two of them share belongs to engine/, database/, strategies/folder/ or strategies/database-snapshot/, so that each can be " +
         "read, replaced and removed alone. Only git-checkout is made of two: an overlay, whose repository lands as a git worktree does.",
       severity: "error",
       from: { path: "^src/strategies/([^/]+)/", pathNot: [TEST, "^src/strategies/git-checkout/"] },
-      to: { path: "^src/strategies/[^/]+/", pathNot: ["^src/strategies/$1/", "^src/strategies/folder/"] },
+      to: {
+        path: "^src/strategies/[^/]+/",
+        pathNot: ["^src/strategies/$1/", "^src/strategies/(?:folder|database-snapshot)/"],
+      },
     },
     {
       name: "strategy-without-store",

@@ -106,7 +106,7 @@ class CrashScene {
     assert.deepEqual(this.scene.serverProcesses(), [], `${when}: no server is left`);
     assert.deepEqual(leftIn(this.scene.stateDir), [], when);
     assert.deepEqual(readdirSync(join(this.scene.stateDir, "sandboxes")), [], when);
-    assert.ok(!existsSync(join(this.scene.stateDir, "pg")), when);
+    assert.ok(!existsSync(join(this.scene.stateDir, "db")), when);
   }
 }
 

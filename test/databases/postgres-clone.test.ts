@@ -115,7 +115,7 @@ describe("a clone of a PostgreSQL database", { skip: whyNoServer("postgres") ?? 
     assert.deepEqual(scene.serverProcesses(), []);
     assert.deepEqual(leftIn(scene.stateDir), []);
     assert.deepEqual(
-      [existsSync(join(scene.stateDir, "pg")), readdirSync(join(scene.stateDir, "sandboxes"))],
+      [existsSync(join(scene.stateDir, "db")), readdirSync(join(scene.stateDir, "sandboxes"))],
       [false, []],
     );
   });

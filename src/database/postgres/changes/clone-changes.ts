@@ -1,33 +1,16 @@
-import type { RecordedStatement } from "../clone/definition-record.ts";
+import {
+  type CloneChanges,
+  hasSameColumns,
+  type RecordedStatement,
+  type TableChange,
+  type TableShape,
+  type WholeTable,
+} from "../../server/clone/clone-changes.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 import { beginExact } from "./exact-session.ts";
-import { changedRows, isUntouched, type RowChange, type RowSides } from "./row-comparison.ts";
-import { type SequenceChange, sequenceChanges } from "./sequences.ts";
-import { hasSameColumns, rowText, type TableShape, tableName, tableShapes } from "./table-shapes.ts";
-
-/** The rows that differ in one table. */
-export interface TableChange extends TableShape {
-  /**
-   * The columns, counted from 0, whose old values a landing checks: those that the table had before, with
-   * the same type.
-   */
-  readonly checked: readonly number[];
-  readonly rows: readonly RowChange[];
-}
-
-/** A table that goes, or loses columns, by a statement: all of its rows must be those that the base has. */
-export interface WholeTable extends TableShape {
-  readonly digest: string;
-}
-
-/** Everything that leads from one state of a database to another. All of it lands in one transaction. */
-export interface CloneChanges {
-  /** Run first, in order. */
-  readonly statements: readonly RecordedStatement[];
-  readonly whole: readonly WholeTable[];
-  readonly tables: readonly TableChange[];
-  readonly sequences: readonly SequenceChange[];
-}
+import { isUntouched, type RowSides, rowChanges } from "./row-comparison.ts";
+import { sequenceChanges } from "./sequences.ts";
+import { rowText, tableName, tableShapes } from "./table-shapes.ts";
 
 /** Two states of a database. */
 export interface ComparedStates {
@@ -56,7 +39,7 @@ export async function compareStates(states: ComparedStates): Promise<CloneChange
     const sides: RowSides = { before: stage, after: work };
     const isAsBefore = earlier !== undefined && hasSameColumns(earlier, table);
     if (isAsBefore && since !== undefined && (await isUntouched(sides, table, since))) continue;
-    const rows = await changedRows(sides, table);
+    const rows = await rowChanges(sides, table);
     if (rows.length > 0) tables.push({ ...table, checked: checkedColumns(table, earlier), rows });
   }
   const whole: WholeTable[] = [];
@@ -78,28 +61,6 @@ export async function contentDigest(connection: PostgresConnection, table: Table
        FROM ONLY ${tableName(table)} AS this) AS rows`,
   );
   return String(rows[0]?.[0]);
-}
-
-/** The changes that lead back, where no statement changed definitions. */
-export function reversed({ tables, sequences }: Pick<CloneChanges, "tables" | "sequences">): CloneChanges {
-  return {
-    statements: [],
-    whole: [],
-    tables: tables.map((table) => ({
-      ...table,
-      checked: table.columns.map((_, at) => at),
-      rows: table.rows.map(({ before, after, copies }) => ({
-        ...(after !== undefined && { before: after }),
-        ...(before !== undefined && { after: before }),
-        ...(copies !== undefined && { copies }),
-      })),
-    })),
-    sequences: sequences.map(({ before, after, ...name }) => ({ ...name, before: after, after: before })),
-  };
-}
-
-export function countChanges({ tables, sequences }: CloneChanges): number {
-  return tables.reduce((sum, { rows }) => sum + rows.length, 0) + sequences.length;
 }
 
 function isSameTable(a: TableShape, b: TableShape): boolean {

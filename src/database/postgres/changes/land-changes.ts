@@ -4,15 +4,16 @@ import {
   SandboxCommitError,
   SandboxConflictError,
 } from "../../../core/errors/errors.ts";
+import { type CloneChanges, hasSameColumns, type TableChange } from "../../server/clone/clone-changes.ts";
+import { tablePath } from "../../server/clone/row-paths.ts";
 import { afterRecorded, runRecorded } from "../clone/definition-record.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 import { refusalCode } from "../postgres-errors.ts";
-import { type CloneChanges, contentDigest, type TableChange } from "./clone-changes.ts";
+import { contentDigest } from "./clone-changes.ts";
 import { landRows, type RowStep, takenKeys } from "./row-landing.ts";
-import { tablePath } from "./row-paths.ts";
 import { landSequences } from "./sequences.ts";
 import { TableOrder } from "./table-order.ts";
-import { hasSameColumns, tableName, tableShapes } from "./table-shapes.ts";
+import { tableName, tableShapes } from "./table-shapes.ts";
 import { withoutTriggers } from "./table-triggers.ts";
 
 /** Codes of PostgreSQL: a key is there twice; another constraint does not hold. */

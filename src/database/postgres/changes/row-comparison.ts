@@ -1,17 +1,8 @@
+import type { RowChange, RowValues, TableShape } from "../../server/clone/clone-changes.ts";
+import { changedRows, type KeyDigest, type RowSource } from "../../server/clone/row-comparison.ts";
 import { quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-import { keyColumns, rowText, type TableShape, tableName } from "./table-shapes.ts";
-
-/** The values of a row as text, in the order of the columns. */
-export type RowValues = readonly (string | null)[];
-
-/** One row that differs. */
-export interface RowChange {
-  readonly before?: RowValues;
-  readonly after?: RowValues;
-  /** How many such rows, in a table whose rows nothing tells apart. Default: 1. */
-  readonly copies?: number;
-}
+import { keyColumns, rowText, tableName } from "./table-shapes.ts";
 
 const PAGE = 5000;
 
@@ -41,57 +32,12 @@ export async function isUntouched(
 }
 
 /** The rows that differ between two tables with the same columns, in the order of the bytes of their keys. */
-export async function changedRows(sides: RowSides, table: TableShape): Promise<RowChange[]> {
-  const differing: Differing[] = [];
-  for await (const each of differingKeys(sides, table)) differing.push(each);
-  if (table.key === undefined) return await copiesOf(sides, table, differing);
-  const [before, after] = await Promise.all([
-    rowsAt(
-      sides.before,
-      table,
-      differing.filter((each) => each.before !== undefined),
-    ),
-    rowsAt(
-      sides.after,
-      table,
-      differing.filter((each) => each.after !== undefined),
-    ),
-  ]);
-  return differing.map(({ key }) => {
-    const [old, fresh] = [before.get(key), after.get(key)];
-    return { ...(old !== undefined && { before: old }), ...(fresh !== undefined && { after: fresh }) };
+export async function rowChanges({ before, after }: RowSides, table: TableShape): Promise<RowChange[]> {
+  const source = (connection: PostgresConnection): RowSource => ({
+    digests: () => digests(connection, table),
+    rowsAt: (keys) => rowsAt(connection, table, keys),
   });
-}
-
-interface Differing {
-  readonly key: string;
-  /** The digest of the row, or how many there are. */
-  readonly before?: string;
-  readonly after?: string;
-}
-
-/** Walks through both tables in the same order. */
-async function* differingKeys({ before, after }: RowSides, table: TableShape): AsyncGenerator<Differing> {
-  const [left, right] = [digests(before, table), digests(after, table)];
-  let [a, b] = [await left.next(), await right.next()];
-  while (a.done !== true || b.done !== true) {
-    const order = a.done === true ? 1 : b.done === true ? -1 : compareBytes(a.value.key, b.value.key);
-    if (order < 0 && a.done !== true) yield { key: a.value.key, before: a.value.digest };
-    else if (order > 0 && b.done !== true) yield { key: b.value.key, after: b.value.digest };
-    else if (a.done !== true && b.done !== true && a.value.digest !== b.value.digest)
-      yield { key: a.value.key, before: a.value.digest, after: b.value.digest };
-    if (order <= 0) a = await left.next();
-    if (order >= 0) b = await right.next();
-  }
-}
-
-function compareBytes(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
-
-interface KeyDigest {
-  readonly key: string;
-  readonly digest: string;
+  return await changedRows(source(before), source(after), { hasKey: table.key !== undefined });
 }
 
 async function* digests(connection: PostgresConnection, table: TableShape): AsyncGenerator<KeyDigest> {
@@ -113,7 +59,7 @@ async function* digests(connection: PostgresConnection, table: TableShape): Asyn
 async function rowsAt(
   connection: PostgresConnection,
   table: TableShape,
-  wanted: readonly Differing[],
+  wanted: readonly string[],
 ): Promise<Map<string, RowValues>> {
   const found = new Map<string, RowValues>();
   const key = rowText("this", keyColumns(table));
@@ -121,7 +67,7 @@ async function rowsAt(
   for (let at = 0; at < wanted.length; at += PAGE) {
     const { rows } = await connection.run(
       `SELECT ${[key, ...values].join(", ")} FROM ONLY ${tableName(table)} AS this WHERE ${key} = ANY ($1)`,
-      [wanted.slice(at, at + PAGE).map((each) => each.key)],
+      [wanted.slice(at, at + PAGE)],
     );
     for (const [name, ...row] of rows)
       found.set(
@@ -130,23 +76,4 @@ async function rowsAt(
       );
   }
   return found;
-}
-
-/** In a table without a key, rows come and go; none is modified. */
-async function copiesOf(
-  sides: RowSides,
-  table: TableShape,
-  differing: readonly Differing[],
-): Promise<RowChange[]> {
-  const count = ({ before = "0", after = "0" }: Differing) => Number(after) - Number(before);
-  const added = differing.filter((each) => count(each) > 0);
-  const deleted = differing.filter((each) => count(each) < 0);
-  const before = await rowsAt(sides.before, table, deleted);
-  const after = await rowsAt(sides.after, table, added);
-  return differing.flatMap((each): RowChange[] => {
-    const copies = Math.abs(count(each));
-    const [old, fresh] = [before.get(each.key), after.get(each.key)];
-    if (old !== undefined) return [{ before: old, copies }];
-    return fresh === undefined ? [] : [{ after: fresh, copies }];
-  });
 }

@@ -1,9 +1,8 @@
 import type { Conflict } from "../../../core/errors/errors.ts";
+import type { RowChange, RowValues, TableChange } from "../../server/clone/clone-changes.ts";
+import { rowPath } from "../../server/clone/row-paths.ts";
 import { quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-import type { TableChange } from "./clone-changes.ts";
-import type { RowChange, RowValues } from "./row-comparison.ts";
-import { rowPath } from "./row-paths.ts";
 import { rowText, tableName } from "./table-shapes.ts";
 
 /** As many rows as a statement takes. */

@@ -1,19 +1,14 @@
 import type { Conflict } from "../../../core/errors/errors.ts";
+import type { SequenceChange } from "../../server/clone/clone-changes.ts";
 import { RECORD_SCHEMA } from "../clone/definition-record.ts";
 import { quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 
 /**
- * The state of a sequence. It lands by ALTER SEQUENCE, which is part of the transaction, where nextval and
- * setval would not be. A sequence that others have moved on meanwhile keeps the later value: what matters is
- * that no number comes twice.
+ * Sequences land by ALTER SEQUENCE, which is part of the transaction, where nextval and setval would not be.
+ * A sequence that others have moved on meanwhile keeps the later value: what matters is that no number comes
+ * twice.
  */
-export interface SequenceChange {
-  readonly schema: string;
-  readonly name: string;
-  readonly before: string;
-  readonly after: string;
-}
 
 /** "LAST|is called". */
 const STATES = `SELECT n.nspname, c.relname, s.seqincrement FROM pg_catalog.pg_sequence s

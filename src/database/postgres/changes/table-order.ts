@@ -1,8 +1,8 @@
 import type { Conflict } from "../../../core/errors/errors.ts";
+import type { TableChange } from "../../server/clone/clone-changes.ts";
+import { tablePath } from "../../server/clone/row-paths.ts";
 import { quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-import type { TableChange } from "./clone-changes.ts";
-import { tablePath } from "./row-paths.ts";
 import { tableName } from "./table-shapes.ts";
 
 /** A reference from one table to another. */

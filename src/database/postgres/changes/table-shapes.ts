@@ -1,23 +1,7 @@
+import type { TableColumn, TableShape } from "../../server/clone/clone-changes.ts";
 import { RECORD_SCHEMA } from "../clone/definition-record.ts";
 import { literal, quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-
-export interface TableColumn {
-  readonly name: string;
-  /** As SQL writes it. */
-  readonly type: string;
-  /** Computed from others, so that it can't be written. */
-  readonly isGenerated: boolean;
-}
-
-/** A table whose rows are compared. A partition is one; the table that it is a part of has no rows. */
-export interface TableShape {
-  readonly schema: string;
-  readonly name: string;
-  readonly columns: readonly TableColumn[];
-  /** The columns that tell rows apart, counted from 0; absent if none do. */
-  readonly key?: readonly number[];
-}
 
 /**
  * Those of extensions belong to them, unless the extension says that users keep data there. The content of
@@ -70,22 +54,24 @@ export async function tableShapes(connection: PostgresConnection): Promise<Table
         name: column.name,
         type: column.type,
         isGenerated: column.generated,
+        kind: kindOf(column.type),
       })),
       ...(key.length > 0 && { key }),
     };
   });
 }
 
+const INTEGERS = ["smallint", "integer", "bigint", "oid"];
+const REALS = /^(?:real|double precision|numeric)/;
+
+function kindOf(type: string): TableColumn["kind"] {
+  if (type === "bytea") return "bytes";
+  return INTEGERS.includes(type) ? "integer" : REALS.test(type) ? "real" : "text";
+}
+
 /** The name of a table in SQL. */
 export function tableName({ schema, name }: Pick<TableShape, "schema" | "name">): string {
   return `${quotedName(schema)}.${quotedName(name)}`;
-}
-
-/** Whether the rows of two tables can be compared column by column. */
-export function hasSameColumns(a: TableShape, b: TableShape): boolean {
-  return (
-    JSON.stringify(a.columns) === JSON.stringify(b.columns) && JSON.stringify(a.key) === JSON.stringify(b.key)
-  );
 }
 
 /** These columns of a row as one text, which is the same if and only if all of their values are. */

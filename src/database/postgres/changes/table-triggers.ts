@@ -1,7 +1,8 @@
 import { messageOf, UnsupportedError } from "../../../core/errors/errors.ts";
+import type { TableShape } from "../../server/clone/clone-changes.ts";
 import { quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-import { type TableShape, tableName } from "./table-shapes.ts";
+import { tableName } from "./table-shapes.ts";
 
 /** Triggers that write; those that check constraints stay. */
 const TRIGGERS = `SELECT n.nspname, c.relname, t.tgname, t.tgenabled FROM pg_catalog.pg_trigger t

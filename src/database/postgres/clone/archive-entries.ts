@@ -1,17 +1,11 @@
 import { StateError, UnsupportedError } from "../../../core/errors/errors.ts";
 import { runProcess } from "../../../system/process/run-process.ts";
-import type { CloneServer } from "./clone-server.ts";
+import type { Definition } from "../../server/clone/clone-changes.ts";
 import { RECORD_SCHEMA } from "./definition-record.ts";
+import type { PostgresCloneServer } from "./postgres-clone-server.ts";
 
 /** One definition of a database, as an archive of pg_dump has it. */
-export interface Definition {
-  /** "TABLE", "INDEX", "FUNCTION", "ACL" … */
-  readonly type: string;
-  readonly schema: string;
-  /** The name, for some types with the name of the table before it. */
-  readonly name: string;
-  readonly owner: string;
-  readonly sql: string;
+export interface ArchivedDefinition extends Definition {
   /** The statement that removes it; empty if there is none. */
   readonly drop: string;
 }
@@ -22,10 +16,10 @@ const NOT_DEFINITIONS = ["ENCODING", "STDSTRINGS", "SEARCHPATH", "DATABASE", "DA
 
 /** All definitions of a database of a clone, in the order in which they can be made. */
 export async function definitionsOf(
-  server: CloneServer,
+  server: PostgresCloneServer,
   database: string,
   signal: AbortSignal,
-): Promise<readonly Definition[]> {
+): Promise<readonly ArchivedDefinition[]> {
   const { code, stdout, stderr } = await runProcess(
     {
       file: `${server.programs.folder}/pg_dump`,
@@ -46,14 +40,14 @@ export async function definitionsOf(
  * texts. A number is a byte for its sign and bytes from the lowest; a text has its length before it, and -1
  * if there is none. The layout is that of the versions 1.14 to 1.16 of the format, from PostgreSQL 12 on.
  */
-function readEntries(archive: Buffer): Definition[] {
+function readEntries(archive: Buffer): ArchivedDefinition[] {
   const reader = new ArchiveReader(archive);
   const version = reader.head();
   const count = reader.number();
   return Array.from({ length: count }, () => readEntry(reader, version));
 }
 
-function readEntry(reader: ArchiveReader, version: number): Definition {
+function readEntry(reader: ArchiveReader, version: number): ArchivedDefinition {
   reader.number();
   reader.number();
   reader.text();

@@ -6,8 +6,8 @@ import { endingWithUs, signalGroup, startProcess } from "../../../system/process
 import type { ServerLogin } from "../../server/server-database.ts";
 import { parseServerUrl } from "../../server/server-url.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-import { type CloneServer, PROGRAM_ENVIRONMENT } from "./clone-server.ts";
 import { roleStatements } from "./original-roles.ts";
+import { type PostgresCloneServer, PROGRAM_ENVIRONMENT } from "./postgres-clone-server.ts";
 import { literal, quotedName } from "./quoting.ts";
 
 const FILL = failpoint("clone.fill");
@@ -49,7 +49,7 @@ export async function settingsOf(original: PostgresConnection): Promise<Map<stri
  * of a dump. So are statistics, and the content of unlogged tables.
  */
 export async function fillClone(
-  server: CloneServer,
+  server: PostgresCloneServer,
   original: PostgresConnection,
   login: ServerLogin,
   signal: AbortSignal,
@@ -66,7 +66,11 @@ export async function fillClone(
   await copyDatabase(server, login, signal);
 }
 
-async function copyDatabase(server: CloneServer, login: ServerLogin, signal: AbortSignal): Promise<void> {
+async function copyDatabase(
+  server: PostgresCloneServer,
+  login: ServerLogin,
+  signal: AbortSignal,
+): Promise<void> {
   const { folder } = server.programs;
   const dump = startProcess(
     endingWithUs(

@@ -1,16 +1,24 @@
 import { messageOf } from "../../../core/errors/errors.ts";
-import { type CloneChanges, compareStates, reversed } from "../changes/clone-changes.ts";
+import { changedDefinitions } from "../../server/clone/changed-definitions.ts";
+import {
+  type CloneChanges,
+  type CloneWork,
+  type RecordedStatement,
+  reversed,
+  type WayBack,
+} from "../../server/clone/clone-changes.ts";
+import { compareStates } from "../changes/clone-changes.ts";
 import { tableShapes } from "../changes/table-shapes.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-import { definitionsOf } from "./archive-entries.ts";
+import { type ArchivedDefinition, definitionsOf } from "./archive-entries.ts";
 import { BASE, copyDatabase, copyOwner, dropDatabase, STAGE } from "./clone-databases.ts";
-import type { CloneServer } from "./clone-server.ts";
-import { changedDefinitions, type DefinitionChange, inverseStatements } from "./definition-changes.ts";
-import { type RecordedStatement, recordedStatements, runRecorded } from "./definition-record.ts";
+import { inverseStatements } from "./definition-changes.ts";
+import { recordedStatements, runRecorded } from "./definition-record.ts";
+import type { PostgresCloneServer } from "./postgres-clone-server.ts";
 
 /** A clone whose work is looked at. */
 export interface ClonedDatabase {
-  readonly server: CloneServer;
+  readonly server: PostgresCloneServer;
   /** The database of the plan. */
   readonly database: string;
   /** The one that is compared: that one, or a saved one. */
@@ -22,20 +30,12 @@ export interface ClonedDatabase {
   readonly signal: AbortSignal;
 }
 
-/** What was done in a clone. */
-export interface CloneWork {
-  readonly definitions: readonly DefinitionChange[];
-  readonly changes: CloneChanges;
-  /** Why it can't land. */
-  readonly whyNot?: string;
-}
-
 /**
  * Compares a clone with its base. If definitions differ, the recorded statements are tried on a copy of the
  * base, the stage: only if they lead to the very definitions of the clone can they land, and the rows that
  * differ are those that differ from the stage.
  */
-export async function cloneWork(clone: ClonedDatabase): Promise<CloneWork> {
+export async function cloneWork(clone: ClonedDatabase): Promise<CloneWork<ArchivedDefinition>> {
   const { server, work, user, since } = clone;
   const [before, after] = [await definitions(clone, BASE), await definitions(clone, work)];
   const changed = changedDefinitions(before, after);
@@ -60,8 +60,8 @@ export async function cloneWork(clone: ClonedDatabase): Promise<CloneWork> {
 /** The changes that take the work of a clone back, or why there are none that do it exactly. */
 export async function inverseWork(
   clone: ClonedDatabase,
-  { definitions: changed, changes }: CloneWork,
-): Promise<CloneChanges | { readonly whyNot: string }> {
+  { definitions: changed, changes }: CloneWork<ArchivedDefinition>,
+): Promise<WayBack> {
   const { server, work } = clone;
   if (changed.length === 0) return reversed(changes);
   const shapes = {
@@ -153,7 +153,10 @@ const LARGE_OBJECTS = `SELECT (SELECT string_agg(row(oid, lomowner::regrole, lom
     ORDER BY loid, pageno)), 'hex') FROM pg_catalog.pg_largeobject)`;
 
 /** Large objects are compared, and do not land. */
-async function withObjects({ server, work }: ClonedDatabase, found: CloneWork): Promise<CloneWork> {
+async function withObjects(
+  { server, work }: ClonedDatabase,
+  found: CloneWork<ArchivedDefinition>,
+): Promise<CloneWork<ArchivedDefinition>> {
   const digest = (admin: PostgresConnection) => admin.run(LARGE_OBJECTS);
   const [before, after] = [await onDatabase(server, BASE, digest), await onDatabase(server, work, digest)];
   if (JSON.stringify(before.rows) === JSON.stringify(after.rows)) return found;
@@ -165,7 +168,7 @@ async function definitions({ server, signal }: ClonedDatabase, database: string)
 }
 
 async function onDatabase<T>(
-  server: CloneServer,
+  server: PostgresCloneServer,
   database: string,
   action: (admin: PostgresConnection) => Promise<T>,
 ): Promise<T> {

@@ -1,3 +1,4 @@
+import type { RecordedStatement } from "../../server/clone/clone-changes.ts";
 import { statementsOf } from "../../server/server-statements.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 import { quotedName } from "./quoting.ts";
@@ -12,14 +13,6 @@ import { quotedName } from "./quoting.ts";
  * The server tells the whole text that a client sent, which may have several statements.
  */
 export const RECORD_SCHEMA = "drydock_record";
-
-/** A statement that changed definitions, with what decided its meaning. */
-export interface RecordedStatement {
-  readonly sql: string;
-  /** The role that ran it; undefined for the user of the plan. */
-  readonly role?: string;
-  readonly searchPath: string;
-}
 
 const RECORDING = [
   `CREATE SCHEMA ${RECORD_SCHEMA}`,

@@ -7,17 +7,17 @@ import { failpoint, passFailpoint } from "../../../system/failpoints.ts";
 import { milliseconds } from "../../../system/milliseconds.ts";
 import { processIds, readLinkIfThere } from "../../../system/process/processes.ts";
 
-/** The processes of a clone's server: their current folder is its data directory. */
 const POINTS = { stop: failpoint("clone.stop"), unlock: failpoint("clone.unlock") };
-const LOCK = "postmaster.pid";
 const LARGEST = 1 << 16;
 const LOOK_AGAIN_MS = 20;
-/** How long the server may take to end by each signal, the gentlest first. */
-const ENDING = [
-  ["SIGINT", 20_000],
-  ["SIGQUIT", 5000],
-  ["SIGKILL", 10_000],
-] as const;
+
+/** What the processes of a product's servers have in common: their current folder is the data directory. */
+export interface ServerProcesses {
+  /** The file in the data directory that begins with the number of the first process. */
+  readonly lock: string;
+  /** How long a server may take to end by each signal, the gentlest first. */
+  readonly ending: readonly (readonly [signal: NodeJS.Signals, patienceMs: number])[];
+}
 
 /** All processes of the server with this data directory. */
 function processesOf(data: string): number[] {
@@ -27,25 +27,25 @@ function processesOf(data: string): number[] {
 }
 
 /** The first process of the server, if it runs. */
-export function leaderOf(data: string): number | undefined {
-  const pid = lockedBy(data);
+export function leaderOf(data: string, { lock }: Pick<ServerProcesses, "lock">): number | undefined {
+  const pid = lockedBy(data, lock);
   return pid !== undefined && readLinkIfThere(`/proc/${pid}/cwd`) === data ? pid : undefined;
 }
 
-/** The server takes any process with the number in its lock for itself, also after a restart. */
-export function removeDeadLock(data: string): void {
-  if (lockedBy(data) === undefined || leaderOf(data) !== undefined) return;
+/** A server may take any process with the number in its lock for itself, also after a restart. */
+export function removeDeadLock(data: string, { lock }: Pick<ServerProcesses, "lock">): void {
+  if (lockedBy(data, lock) === undefined || leaderOf(data, { lock }) !== undefined) return;
   using folder = Folder.open(data);
-  if (folder.facts(LOCK) !== undefined) folder.removeFile(POINTS.unlock, LOCK);
+  if (folder.facts(lock) !== undefined) folder.removeFile(POINTS.unlock, lock);
 }
 
 /** Ends the server with all its processes, by force if necessary. */
-export async function endClone(data: string): Promise<void> {
+export async function endServer(data: string, { lock, ending }: ServerProcesses): Promise<void> {
   if (processesOf(data).length === 0) return;
   passFailpoint(POINTS.stop);
-  for (const [signal, patienceMs] of ENDING) {
+  for (const [signal, patienceMs] of ending) {
     const deadline = milliseconds() + patienceMs;
-    const leader = leaderOf(data);
+    const leader = leaderOf(data, { lock });
     for (const pid of signal === "SIGKILL" || leader === undefined ? processesOf(data) : [leader])
       unlessFailed(["ESRCH"], () => process.kill(pid, signal));
     while (processesOf(data).length > 0 && milliseconds() < deadline) await sleep(LOOK_AGAIN_MS);
@@ -58,7 +58,7 @@ export async function endClone(data: string): Promise<void> {
   });
 }
 
-function lockedBy(data: string): number | undefined {
-  const pid = Number.parseInt(readTextFile(`${data}/${LOCK}`, LARGEST)?.text ?? "", 10);
+function lockedBy(data: string, lock: string): number | undefined {
+  const pid = Number.parseInt(readTextFile(`${data}/${lock}`, LARGEST)?.text ?? "", 10);
   return Number.isSafeInteger(pid) ? pid : undefined;
 }

@@ -2,7 +2,7 @@ import { systemProgram } from "../../../system/process/programs.ts";
 import { runProcess } from "../../../system/process/run-process.ts";
 import type { Program } from "../../../system/process/start-process.ts";
 
-/** PostgreSQL refuses to run as root. Any other user will do: outside it is still the one that started it. */
+/** Servers refuse to run as root. Any other user will do: outside it is still the one that started it. */
 const NOT_ROOT = 65534;
 const ANSWER_MS = 10_000;
 

@@ -1,12 +1,11 @@
 import { shortDigest } from "../../../system/data/short-digest.ts";
-import type { RowChange } from "./row-comparison.ts";
-import type { TableShape } from "./table-shapes.ts";
+import type { RowChange, TableShape } from "./clone-changes.ts";
 
 const LONGEST_KEY = 100;
 
-/** The path of a table in a diff; tables of the schema `public` have no prefix. */
+/** The path of a table in a diff; tables without a schema, or of the schema `public`, have no prefix. */
 export function tablePath({ schema, name }: Pick<TableShape, "schema" | "name">): string {
-  return schema === "public" ? escaped(name) : `${escaped(schema)}.${escaped(name)}`;
+  return schema === "" || schema === "public" ? escaped(name) : `${escaped(schema)}.${escaped(name)}`;
 }
 
 /** The path of a row: its table and its key. A row without a key goes by the digest of its values. */

@@ -9,16 +9,14 @@ import {
   decodeChanges,
   encodeChanges,
   type LandedChanges,
-} from "../../database/postgres/changes/changes-file.ts";
-import { type CloneChanges, countChanges } from "../../database/postgres/changes/clone-changes.ts";
+} from "../../database/server/clone/changes-file.ts";
 import {
-  type Attempt,
-  commitAttempt,
-  prepareChanges,
-  rollBackAttempt,
-} from "../../database/postgres/changes/original-transaction.ts";
-import { rowPath } from "../../database/postgres/changes/row-paths.ts";
-import type { CloneWork } from "../../database/postgres/clone/clone-work.ts";
+  type CloneChanges,
+  type CloneWork,
+  countChanges,
+  type WayBack,
+} from "../../database/server/clone/clone-changes.ts";
+import { rowPath } from "../../database/server/clone/row-paths.ts";
 import type { Evidence, TransactionName } from "../../database/server/server-database.ts";
 import { preparedLanding } from "../../engine/manifest/prepared-landing.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
@@ -27,16 +25,18 @@ import { digestOf } from "../../system/data/digest.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
+import type { Attempt } from "./clone.ts";
 import type { CloneSandbox } from "./clone-sandbox.ts";
+import { commitAttempt, rollBackAttempt } from "./original-transaction.ts";
 
 /**
  * # The landings of a clone, each in `landings/TRANSACTION` of the workspace
  *
- * - `changes`: what lands, and what takes it back (database/postgres/changes/changes-file.ts). The journal
+ * - `changes`: what lands, and what takes it back (database/server/clone/changes-file.ts). The journal
  *   has its digest, and an undo reads it.
  * - `attempt`: the transaction on the original, with its session. `undo-TRANSACTION`: that of an undo.
  *   `taking-back`, `taking-back-prepared`: that of a landing which is given up, before and after it is
- *   prepared.
+ *   prepared. `taken-back`: it is, with what others had changed.
  * - `landed`, `undone`: the changes are in the original, or out of it again, for good.
  *
  * The order of writes, each durable:
@@ -44,8 +44,9 @@ import type { CloneSandbox } from "./clone-sandbox.ts";
  * 1. `changes`.
  * 2. `attempt`; then all changes are written to the original in one transaction, and it is prepared.
  * 3. The decision, which is not written here.
- * 4. COMMIT PREPARED. Whether it happened, the server tells by the number of the transaction.
- * 5. `landed`.
+ * 4. The commit. Whether it happened, the server tells: by the number of the transaction, or by a mark that
+ *    the transaction itself has written there.
+ * 5. `landed`. Then the mark goes.
  *
  * After a crash before the decision, the session of the attempt is ended first, so that nothing which the
  * dead process has sent comes later; then what is prepared is rolled back.
@@ -61,6 +62,7 @@ const LANDINGS = "landings";
 const CHANGES = "changes";
 const ATTEMPT = "attempt";
 const TAKING_BACK = "taking-back";
+const TAKEN_BACK = "taken-back";
 /** How often rows that others change meanwhile are left out of a landing that is taken back. */
 const MOST_TRIES = 5;
 
@@ -84,11 +86,7 @@ export class CloneLandings {
   }
 
   /** Records the work, and writes it to the original, ready to be committed. */
-  async prepare(
-    { id }: Transaction,
-    work: CloneWork,
-    backward: LandedChanges["backward"],
-  ): Promise<PreparedCommit> {
+  async prepare({ id }: Transaction, work: CloneWork, backward: WayBack): Promise<PreparedCommit> {
     using landings = this.#sandbox.workspace.ensureFolder(POINTS.create, LANDINGS);
     using landing = landings.ensureFolder(POINTS.create, id);
     const bytes = encodeChanges({ forward: work.changes, backward });
@@ -121,9 +119,13 @@ export class CloneLandings {
   async commit({ direction }: Transaction, prepared: PreparedCommit): Promise<readonly Attention[]> {
     using landing = this.#open(prepared);
     const note = direction === "undo" ? "undone" : "landed";
-    if (landing.facts(note) !== undefined) return [];
+    if (landing.facts(note) !== undefined) {
+      await this.#forget();
+      return [];
+    }
     const outcome = await this.#commit(attemptIn(prepared));
     writeWhole(POINTS.note, landing, note, Buffer.alloc(0), "durable");
+    await this.#forget();
     const { backward } = this.#changes(landing);
     const lasting = direction === "commit" && "whyNot" in backward ? [this.#lasting(backward.whyNot)] : [];
     return outcome === "committed" ? lasting : [...lasting, inDoubt(this.#sandbox.location)];
@@ -140,11 +142,14 @@ export class CloneLandings {
     const file = undoes === undefined ? ATTEMPT : `undo-${id}`;
     const outcome = await this.#rollBack(landing, file, prepared);
     if (undoes !== undefined) {
+      await this.#forget();
       removeTree(POINTS.remove, landing, file);
       return [];
     }
     const hasLanded = outcome === "committed" || landing.facts("landed") !== undefined;
-    return hasLanded ? await this.#takeBack(landing, "yield") : [];
+    if (hasLanded) return await this.#takeBack(landing, "yield");
+    await this.#forget();
+    return [];
   }
 
   /** Takes back what has landed, if anything has. Fails if another session has changed it since. */
@@ -176,8 +181,11 @@ export class CloneLandings {
   async #attempt(landing: Folder, file: string, changes: CloneChanges): Promise<PreparedAttempt> {
     const { planId, resourceId } = this.#sandbox.ref;
     const name = { planId, resourceId, serial: newId().slice(-10) };
-    const evidence = await prepareChanges(this.#sandbox.login, name, changes, (attempt) =>
-      writeWhole(POINTS.attempt, landing, file, Buffer.from(JSON.stringify(attempt)), "durable"),
+    const evidence = await this.#sandbox.dialect.prepareChanges(
+      this.#sandbox.login,
+      name,
+      changes,
+      (attempt) => writeWhole(POINTS.attempt, landing, file, Buffer.from(JSON.stringify(attempt)), "durable"),
     );
     return { name, evidence };
   }
@@ -202,6 +210,18 @@ export class CloneLandings {
 
   /** With "yield", rows that other sessions have changed since stay as they are. */
   async #takeBack(landing: Folder, others: "yield" | "refuse"): Promise<readonly Attention[]> {
+    const done = readWhole(landing, TAKEN_BACK);
+    if (done !== undefined) {
+      await this.#forget();
+      return parsed<Attention[]>(done) ?? [];
+    }
+    const kept = await this.#takeBackOnce(landing, others);
+    writeWhole(POINTS.note, landing, TAKEN_BACK, Buffer.from(JSON.stringify(kept)), "durable");
+    await this.#forget();
+    return kept;
+  }
+
+  async #takeBackOnce(landing: Folder, others: "yield" | "refuse"): Promise<readonly Attention[]> {
     const known = readWhole(landing, `${TAKING_BACK}-prepared`);
     const earlier = known === undefined ? undefined : parsed<PreparedAttempt & { kept: Attention[] }>(known);
     if (earlier !== undefined) {
@@ -233,6 +253,10 @@ export class CloneLandings {
         changes = withoutRows(changes, paths);
       }
     }
+  }
+
+  async #forget(): Promise<void> {
+    await this.#sandbox.dialect.forget(this.#sandbox.login, this.#sandbox.ref);
   }
 
   #changes(landing: Folder): LandedChanges {

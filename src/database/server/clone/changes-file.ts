@@ -1,5 +1,4 @@
-import type { CloneChanges, TableChange } from "./clone-changes.ts";
-import type { RowChange } from "./row-comparison.ts";
+import type { CloneChanges, RowChange, TableChange, WayBack } from "./clone-changes.ts";
 
 /**
  * What lands, and what takes it back, as a file of lines of JSON: first both directions without rows, then
@@ -7,8 +6,7 @@ import type { RowChange } from "./row-comparison.ts";
  */
 export interface LandedChanges {
   readonly forward: CloneChanges;
-  /** Why there is no way back is said instead. */
-  readonly backward: CloneChanges | { readonly whyNot: string };
+  readonly backward: WayBack;
 }
 
 const DIRECTIONS = ["forward", "backward"] as const;

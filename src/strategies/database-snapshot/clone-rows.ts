@@ -8,10 +8,14 @@ import type {
   RowRange,
   ShownValue,
 } from "../../core/values/changed-rows.ts";
-import type { TableChange } from "../../database/postgres/changes/clone-changes.ts";
-import type { RowChange, RowValues } from "../../database/postgres/changes/row-comparison.ts";
-import { rowPath, tablePath } from "../../database/postgres/changes/row-paths.ts";
-import type { CloneWork } from "../../database/postgres/clone/clone-work.ts";
+import type {
+  CloneWork,
+  RowChange,
+  RowValues,
+  TableChange,
+  TableColumn,
+} from "../../database/server/clone/clone-changes.ts";
+import { rowPath, tablePath } from "../../database/server/clone/row-paths.ts";
 import { sequencePath } from "./clone-diff.ts";
 
 /** How many bytes of a value are shown, and how many of a definition. */
@@ -19,8 +23,6 @@ const MOST_OF_VALUE = 512;
 const MOST_OF_DEFINITION = 256 * 1024;
 /** A page ends with the row that makes it larger than this, in characters. */
 const LARGEST_PAGE = 4 * 1024 * 1024;
-const INTEGERS = ["smallint", "integer", "bigint", "oid"];
-const REALS = /^(?:real|double precision|numeric)/;
 
 /** The changed rows and definitions at a path of the diff (clone-diff.ts). */
 export function cloneRows({ definitions, changes }: CloneWork, path: string, range: RowRange): ChangedRows {
@@ -71,8 +73,7 @@ function page(table: TableChange, rows: readonly RowChange[], { offset, limit }:
 
 function shownRow(table: TableChange, row: RowChange): ChangedRow {
   const { before, after } = row;
-  const side = (values: RowValues) =>
-    values.map((value, at) => shownValue(table.columns[at]?.type ?? "text", value));
+  const side = (values: RowValues) => values.map((value, at) => shownValue(table.columns[at], value));
   return {
     path: rowPath(table, row),
     operation: before === undefined ? "added" : after === undefined ? "deleted" : "modified",
@@ -82,12 +83,12 @@ function shownRow(table: TableChange, row: RowChange): ChangedRow {
   };
 }
 
-function shownValue(type: string, value: string | null): ShownValue {
+function shownValue(column: TableColumn | undefined, value: string | null): ShownValue {
   if (value === null) return { type: "null", text: "NULL" };
-  const isBytes = type === "bytea";
+  const kind = column?.kind ?? "text";
+  const isBytes = kind === "bytes";
   const text = isBytes ? value.replace(/^\\x/, "") : value;
   const bytes = isBytes ? text.length / 2 : Buffer.byteLength(text);
-  const kind = isBytes ? "bytes" : INTEGERS.includes(type) ? "integer" : REALS.test(type) ? "real" : "text";
   if (bytes <= MOST_OF_VALUE) return { type: kind, text };
   return {
     type: kind,

@@ -1,11 +1,4 @@
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
-import {
-  assertUnused,
-  copyDatabase,
-  dropDatabase,
-  replaceDatabase,
-  savedName,
-} from "../../database/postgres/clone/clone-databases.ts";
 import { saveCheckpointBy, saveUnlessSame } from "../../engine/checkpoint/tree-checkpoints.ts";
 import type { LongWork } from "../../engine/work/long-work.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
@@ -13,8 +6,8 @@ import type { SavedWork } from "../folder/workspace-strategy.ts";
 import type { CloneSandbox } from "./clone-sandbox.ts";
 
 /**
- * Checkpoints of a clone are databases of its server (clone-databases.ts). The notes of a checkpoint, which
- * make it complete, name its database.
+ * The server of a clone keeps its checkpoints. The notes of a checkpoint, which make it complete, have its
+ * id.
  */
 const POINTS = {
   save: failpoint("clone.checkpoint"),
@@ -29,15 +22,10 @@ export async function saveClone(
   last: LastCheckpoint | undefined,
   work: LongWork,
 ): Promise<SavedCheckpoint> {
-  const server = await sandbox.server();
-  const name = savedName(id);
-  const bytes = await sandbox.onDatabase(server, "postgres", async (admin) => {
-    await assertUnused(admin, sandbox.database);
-    passFailpoint(POINTS.save);
-    await copyDatabase(admin, sandbox.database, name);
-    return Number((await admin.run("SELECT pg_database_size($1::name)", [name])).rows[0]?.[0] ?? 0);
-  });
-  const notes = () => Buffer.from(JSON.stringify({ database: name }));
+  const clone = await sandbox.clone();
+  passFailpoint(POINTS.save);
+  const bytes = await clone.save(id);
+  const notes = () => Buffer.from(JSON.stringify({ saved: id }));
   return await saveUnlessSame(sandbox.workspace, { id, last }, { mark: undefined, bytes }, () =>
     work.run("saving", saveCheckpointBy(sandbox.workspace, id, nothingMore, notes)),
   );
@@ -49,16 +37,16 @@ function* nothingMore(): Generator<number> {
 
 /** Restores the clone. Clients lose their connection. */
 export async function bringBack(sandbox: CloneSandbox, { notes }: SavedWork): Promise<void> {
-  const { database } = JSON.parse(notes.toString()) as { readonly database: string };
-  const server = await sandbox.server();
+  const { saved } = JSON.parse(notes.toString()) as { readonly saved: string };
+  const clone = await sandbox.clone();
   passFailpoint(POINTS.restore);
-  await sandbox.onDatabase(server, "postgres", (admin) => replaceDatabase(admin, database, sandbox.database));
+  await clone.bringBack(saved);
 }
 
-/** Removes the database of a checkpoint, if there is one. */
+/** Removes what the server keeps of a checkpoint. */
 export async function discardSaved(sandbox: CloneSandbox, id: string): Promise<void> {
   if (!sandbox.isFinished) return;
-  const server = await sandbox.server();
+  const clone = await sandbox.clone();
   passFailpoint(POINTS.discard);
-  await sandbox.onDatabase(server, "postgres", (admin) => dropDatabase(admin, savedName(id)));
+  await clone.discard(id);
 }

@@ -1,10 +1,13 @@
 import type { Change, ChangeFacts } from "../../core/change.ts";
-import type { CloneChanges } from "../../database/postgres/changes/clone-changes.ts";
-import type { RowChange, RowValues } from "../../database/postgres/changes/row-comparison.ts";
-import { rowPath, tablePath } from "../../database/postgres/changes/row-paths.ts";
-import type { SequenceChange } from "../../database/postgres/changes/sequences.ts";
-import type { CloneWork } from "../../database/postgres/clone/clone-work.ts";
-import type { DefinitionChange } from "../../database/postgres/clone/definition-changes.ts";
+import type {
+  CloneChanges,
+  CloneWork,
+  DefinitionChange,
+  RowChange,
+  RowValues,
+  SequenceChange,
+} from "../../database/server/clone/clone-changes.ts";
+import { rowPath, tablePath } from "../../database/server/clone/row-paths.ts";
 import { digestOf } from "../../system/data/digest.ts";
 
 /**

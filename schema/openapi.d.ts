@@ -2231,6 +2231,8 @@ export interface operations {
                 all?: boolean;
                 /** @description Only plans with these labels: KEY or KEY=VALUE each. */
                 label?: string[];
+                /** @description At most so many plans, the newest. Default: all. */
+                limit?: number;
             };
             header?: never;
             path?: never;

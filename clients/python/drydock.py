@@ -300,8 +300,8 @@ class Client:
             if cancel and made.show()["state"] == "open":
                 made.cancel()
 
-    def plans(self, *, all: bool = False, label: str | None = None) -> list[PlanInfo]:
-        return self._json("GET", "/plans", query={"all": all or None, "label": label})["plans"]
+    def plans(self, *, all: bool = False, label: str | None = None, limit: int | None = None) -> list[PlanInfo]:
+        return self._json("GET", "/plans", query={"all": all or None, "label": label, "limit": limit})["plans"]
 
     def events(self, *, plan: str | None = None, after: str | None = None) -> Iterator[Event]:
         """What happens to plans, of every process, in order. Give the last `cursor` as `after` to go on behind it."""

@@ -35,7 +35,7 @@ async function laterPlans(
 ): Promise<readonly PlanRecord[]> {
   const own = originalsOf(plan, undone);
   const later: PlanRecord[] = [];
-  for (const id of await store.landedPlanIds()) {
+  for await (const id of store.landedPlanIds()) {
     if (id === plan.id) break;
     const other = await store.plan(id);
     if (other === undefined) continue;

@@ -66,7 +66,7 @@ export interface Plans {
   create(options: CreatePlanOptions & CallOptions): Promise<Plan>;
   /** The plan with this id, a unique prefix of it, or this name; also one that is over. */
   open(plan: string): Promise<Plan>;
-  /** Open plans, oldest first; with `all` also those that are over. */
+  /** Open plans, newest first; with `all` also those that are over. */
   list(options?: ListPlansOptions): Promise<readonly PlanView[]>;
 }
 

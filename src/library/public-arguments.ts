@@ -271,7 +271,13 @@ const plansMethods: CheckedMethods<Plans> = {
   list: [
     [
       "options",
-      optional(fields<ListPlansOptions>({ all: optional(truth), labels: optional(record(wantedLabel)) })),
+      optional(
+        fields<ListPlansOptions>({
+          all: optional(truth),
+          labels: optional(record(wantedLabel)),
+          limit: optional(amount),
+        }),
+      ),
     ],
   ],
 };

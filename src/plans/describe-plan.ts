@@ -29,10 +29,24 @@ export class PlanDescriptions {
     this.#session = session;
   }
 
-  async list({ all = false, labels = {} }: ListPlansOptions): Promise<readonly PlanView[]> {
-    const plans = await this.#session.store.listPlans(all ? "all" : "open");
-    const wanted = plans.filter((plan) => hasLabels(plan, labels));
-    return await Promise.all(wanted.map((plan) => this.of(plan, { load: false })));
+  async list(options: ListPlansOptions): Promise<readonly PlanView[]> {
+    const plans = await this.#listed(options);
+    return await Promise.all(plans.map((plan) => this.of(plan, { load: false })));
+  }
+
+  async #listed({ all = false, labels = {}, limit }: ListPlansOptions): Promise<readonly PlanRecord[]> {
+    const { store } = this.#session;
+    const which = all ? "all" : "open";
+    const isWanted = (plan: PlanRecord): boolean => hasLabels(plan, labels);
+    if (limit === undefined) return (await store.listPlans(which)).filter(isWanted);
+    const wanted: PlanRecord[] = [];
+    for (let behind: PlanRecord | undefined; wanted.length < limit; ) {
+      const page = await store.listPlans(which, { limit, behind });
+      wanted.push(...page.filter(isWanted));
+      behind = page.at(-1);
+      if (page.length < limit) break;
+    }
+    return wanted.slice(0, limit);
   }
 
   async of(plan: PlanRecord, options: DescribeOptions = {}): Promise<PlanView> {

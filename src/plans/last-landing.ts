@@ -11,7 +11,7 @@ import type { LandedPlan } from "./landing-views.ts";
  * landed parts.
  */
 export async function lastLandedIn(store: Store, folder: string): Promise<LandedPlan> {
-  for (const id of await store.landedPlanIds()) {
+  for await (const id of store.landedPlanIds()) {
     const plan = await store.plan(id);
     if (plan === undefined || !isHere(plan, folder)) continue;
     const landing = landingsAmong(await store.transactionsOf(id)).at(-1);

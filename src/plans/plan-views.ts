@@ -208,6 +208,8 @@ export interface ListPlansOptions {
   readonly all?: boolean;
   /** Only plans that have all of these labels: with this value, or with any (`true`). */
   readonly labels?: WantedLabels;
+  /** At most so many, the newest. Default: all of them. */
+  readonly limit?: number;
 }
 
 export interface CheckpointOptions {

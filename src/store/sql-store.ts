@@ -20,6 +20,7 @@ import type {
   HistoryEntry,
   IntentRecord,
   NumberedEntry,
+  PlanPage,
   Store,
   StoreChange,
 } from "./store.ts";
@@ -89,6 +90,10 @@ const AFTER_ALL = "\u{10ffff}";
 /** The character after "/": the paths below a folder sort before the folder with this appended. */
 const AFTER_SLASH = "0";
 
+/** How many rows are read first of a list that most callers leave early, and how much more each time. */
+const FIRST_PAGE = 20;
+const PAGES_GROW = 8;
+
 /** The store in a database: the queries, which are the same for every kind of database. */
 export class SqlStore implements Store {
   readonly #connection: SqlConnection;
@@ -124,9 +129,19 @@ export class SqlStore implements Store {
     );
   }
 
-  async listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]> {
-    const condition = which === "open" ? `WHERE ${PLAN_IS_OPEN}` : "";
-    return this.#connection.records(planShape, `SELECT record FROM plans ${condition} ${NEWEST_FIRST}`);
+  async listPlans(which: "all" | "open", page?: PlanPage): Promise<readonly PlanRecord[]> {
+    const last = page?.behind;
+    const conditions = [
+      ...(which === "open" ? [PLAN_IS_OPEN] : []),
+      ...(last === undefined ? [] : ["(created_at, seq) < (?, (SELECT seq FROM plans WHERE id = ?))"]),
+    ];
+    const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+    const limit = page === undefined ? "" : `LIMIT ${page.limit}`;
+    return this.#connection.records(
+      planShape,
+      `SELECT record FROM plans ${where} ${NEWEST_FIRST} ${limit}`,
+      ...(last === undefined ? [] : [columnText(last.createdAt), columnText(last.id)]),
+    );
   }
 
   async openPlanIds(): Promise<readonly string[]> {
@@ -148,11 +163,23 @@ export class SqlStore implements Store {
     );
   }
 
-  async landedPlanIds(): Promise<readonly string[]> {
-    return this.#connection.texts(
-      `SELECT plan_id AS text FROM transactions WHERE ${this.#hasLanded} GROUP BY plan_id
-        ORDER BY max(coalesce(${this.#connection.facts.finishedAt}, started_at)) DESC, max(seq) DESC`,
-    );
+  async *landedPlanIds(): AsyncGenerator<string> {
+    const told = new Set<string>();
+    const landedAt = `coalesce(${this.#connection.facts.finishedAt}, started_at)`;
+    let [limit, isLast] = [FIRST_PAGE, false];
+    while (!isLast) {
+      const ids = await this.#connection.texts(
+        `SELECT plan_id AS text FROM transactions WHERE ${this.#hasLanded}
+          ORDER BY ${landedAt} DESC, seq DESC LIMIT ${limit}`,
+      );
+      isLast = ids.length < limit;
+      limit *= PAGES_GROW;
+      for (const id of ids) {
+        if (told.has(id)) continue;
+        told.add(id);
+        yield id;
+      }
+    }
   }
 
   async unfinishedPlans(): Promise<readonly PlanRecord[]> {

@@ -17,9 +17,9 @@ export interface Store {
   findPlans(key: string): Promise<readonly PlanRecord[]>;
   /**
    * All plans, or only those that are not over (neither applied, undone, cancelled nor abandoned); newest
-   * first.
+   * first. A page costs the same, however many plans there are.
    */
-  listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]>;
+  listPlans(which: "all" | "open", page?: PlanPage): Promise<readonly PlanRecord[]>;
   /** The ids of the plans that are not over. Cheap, however many there are. */
   openPlanIds(): Promise<readonly string[]>;
   /**
@@ -27,8 +27,11 @@ export interface Store {
    * more: no undo record, live sandbox, place in the world or unfinished transaction. Oldest first.
    */
   closedPlanIds(before: string, most: number): Promise<readonly string[]>;
-  /** The ids of plans with a landing that was not undone, the latest landing first. */
-  landedPlanIds(): Promise<readonly string[]>;
+  /**
+   * The ids of plans with a landing that was not undone, the latest landing first. They are read as far as
+   * the caller goes.
+   */
+  landedPlanIds(): AsyncIterable<string>;
   /**
    * Plans that are being made, extended, restored or closed, or that have a PENDING sandbox or a checkpoint
    * that is not `saved`; oldest first.
@@ -94,6 +97,13 @@ export interface Store {
  *   also everything written after it.
  */
 export type Durability = "durable" | "ordered";
+
+/** Some of the plans of a list. */
+export interface PlanPage {
+  readonly limit: number;
+  /** Only those that the list has behind this one. */
+  readonly behind?: PlanRecord | undefined;
+}
 
 export type StoreChange =
   | { readonly put: "plan"; readonly record: PlanRecord }

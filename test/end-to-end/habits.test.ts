@@ -156,7 +156,7 @@ describe("names and labels of plans", () => {
     const labelled = (...labels: readonly string[]) =>
       place.done("plan", "create", "-r", "app", ...labels.flatMap((label) => ["--label", label])).trim();
     const [one, two] = [labelled("agent=7", "task=a=b"), labelled("agent=8")];
-    labelled();
+    const three = labelled();
     const found = (...labels: readonly string[]) =>
       place
         .answer("list", ...labels.flatMap((label) => ["--label", label]))
@@ -166,6 +166,13 @@ describe("names and labels of plans", () => {
     assert.deepEqual(found("agent", "task=a=b"), [one]);
     assert.deepEqual(found("task=a"), []);
     assert.deepEqual(found("constructor"), []);
+    // A page of the newest is full of what was asked for, however many others are in between.
+    const ids = (...options: readonly string[]) =>
+      place.answer("list", ...options).plans.map(({ id }: { id: string }) => id);
+    assert.deepEqual(ids("--limit", "1"), [three]);
+    assert.deepEqual(ids("--all", "--limit", "9"), [three, two, one]);
+    assert.deepEqual(ids("--limit", "1", "--label", "agent=7"), [one]);
+    assertRefused(place.drydock(["list", "--limit", "0"]), 2, /is not a number of plans/, /--limit 20/);
     assert.deepEqual(place.answer("status", one).labels, { agent: "7", task: "a=b" });
     assert.match(place.done("status", one), /^labels {3}agent=7, task=a=b$/m);
     assert.match(place.done("list"), /LABELS\n/);

@@ -97,6 +97,10 @@ function entry(planId: string, event: string): HistoryEntry {
 
 const idsOf = (records: readonly { readonly id: string }[]): readonly string[] => records.map(({ id }) => id);
 
+function range(from: number, to: number): readonly number[] {
+  return Array.from({ length: from - to + 1 }, (_, at) => from - at);
+}
+
 /** What every store does with records. */
 export function describeRecords(fixture: StoreFixture): void {
   describe(`records of the store in ${fixture.name}`, () => {
@@ -236,6 +240,32 @@ export function describeRecords(fixture: StoreFixture): void {
       await putPlans(plan("B"), plan("A"), plan("C"));
       await putPlans(plan("B", { state: "applying" }));
       assert.deepEqual(idsOf(await store.listPlans("all")), ["C", "A", "B"]);
+    });
+
+    it("gives a list in pages, also within an instant and behind a plan that is gone", async () => {
+      const later = "2026-01-02T00:00:00.000Z";
+      await putPlans(plan("A"), plan("B", { state: "applied" }), plan("C"), plan("D", { createdAt: later }));
+      const first = await store.listPlans("all", { limit: 2 });
+      assert.deepEqual(idsOf(first), ["D", "C"]);
+      assert.deepEqual(idsOf(await store.listPlans("all", { limit: 2, behind: first.at(-1) })), ["B", "A"]);
+      assert.deepEqual(idsOf(await store.listPlans("open", { limit: 2, behind: first.at(-1) })), ["A"]);
+      await store.write([{ drop: "plan", planId: "D" }], "ordered");
+      assert.deepEqual(idsOf(await store.listPlans("all", { limit: 2, behind: first[0] })), ["C", "B"]);
+    });
+
+    it("tells plans with landings one after the other, the latest first and each once", async () => {
+      const landed = Array.from({ length: 50 }, (_, at) => ({
+        ...transaction(`T${at}`, "done", "2026-01-01T00:00:00.000Z"),
+        planId: `P${at % 30}`,
+        finishedAt: `2026-01-01T00:00:${String(at).padStart(2, "0")}.000Z`,
+      }));
+      const undone = { ...transaction("U", "done", "2026-01-02T00:00:00.000Z"), undoRecord: "used" as const };
+      await store.write(
+        [...landed, undone].map((record): StoreChange => ({ put: "transaction", record })),
+        "ordered",
+      );
+      const order = [...range(19, 0), ...range(29, 20)].map((at) => `P${at}`);
+      assert.deepEqual(await Array.fromAsync(store.landedPlanIds()), order);
     });
 
     it("lists sandboxes of a plan and live sandboxes of every plan", async () => {

@@ -62,6 +62,8 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX transactions_unfinished ON transactions (phase) WHERE phase NOT IN ('done', 'aborted');
   CREATE INDEX transactions_with_undo ON transactions (finished_at)
     WHERE phase = 'done' AND direction = 'commit' AND coalesce(undo_record, 'discarding') = 'discarding';
+  CREATE INDEX transactions_landed ON transactions (coalesce(finished_at, started_at), seq)
+    WHERE phase IN ('landed', 'done') AND direction = 'commit' AND coalesce(undo_record, '') <> 'used';
 
   CREATE TABLE checkpoints (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

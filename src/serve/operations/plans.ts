@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json } from "../operation.ts";
-import { flag, ofPlan, resourceName, text, texts } from "../shapes/parameters.ts";
+import { flag, limit, ofPlan, resourceName, text, texts } from "../shapes/parameters.ts";
 import { logShape, placeShape, planShape } from "../shapes/plan-shapes.ts";
 import { rollbackShape } from "../shapes/update-shapes.ts";
 
@@ -43,11 +43,12 @@ export const PLAN_OPERATIONS = [
     query: z.strictObject({
       all: flag,
       label: texts.exactOptional().describe("Only plans with these labels: KEY or KEY=VALUE each."),
+      limit: limit.describe("At most so many plans, the newest. Default: all."),
     }),
     output: z.strictObject({ plans: z.array(planShape) }),
-    call: async ({ query: { all = false, label = [] } }, { services }) => {
+    call: async ({ query: { label = [], ...options } }, { services }) => {
       const labels = Object.fromEntries(label.map(wantedLabel));
-      return { plans: await services.plans.list({ all, labels }) };
+      return { plans: await services.plans.list({ ...options, labels }) };
     },
   }),
   json({

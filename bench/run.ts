@@ -23,6 +23,7 @@ const QUESTIONS = [
   "walk-diff",
   "start-up",
   "many-plans",
+  "fleet",
   "serve",
   "memory",
 ] as const;

@@ -51,6 +51,7 @@ const NEEDED: readonly Need[] = [
   { program: "podman", package: "podman", lost: "tests in containers" },
   { program: "crun", package: "crun", lost: "tests in containers" },
   { program: "cc", package: "gcc", lost: "tests of libraries that a command plants" },
+  { program: "ip", package: "iproute2", lost: "tests of hosts on a network" },
   { program: "losetup", package: "util-linux", lost: "tests on file systems in images" },
   { program: "unshare", package: "util-linux", lost: "tests in namespaces of their own" },
 ];

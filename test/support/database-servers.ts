@@ -81,12 +81,24 @@ export abstract class TestServer {
     return this.#process?.pid;
   }
 
+  /** The server stands still with all its processes, as on a machine that hangs, and goes on. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    const { pid } = this;
+    if (pid === undefined) throw new Error("The server does not run.");
+    for (const one of [pid, ...childrenOf(pid)]) process.kill(one, signal);
+  }
+
+  /** What starts the server, if that is more than its own command. */
+  protected launched(command: readonly string[]): readonly string[] {
+    return command;
+  }
+
   async start(): Promise<void> {
     const [file, ...args] = this.command();
     const log = join(this.folder, "own", "log");
     const child = spawn(
       "sh",
-      ["-c", 'exec >>"$1" 2>&1; shift; exec "$@"', "sh", log, ...asUser(file, args)],
+      ["-c", 'exec >>"$1" 2>&1; shift; exec "$@"', "sh", log, ...this.launched(asUser(file, args))],
       {
         stdio: "ignore",
         cwd: join(this.folder, "own"),

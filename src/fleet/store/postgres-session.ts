@@ -10,7 +10,8 @@ import { milliseconds } from "../../system/milliseconds.ts";
  * One connection to the database of a fleet, which is made again when it is lost.
  *
  * A connection that was cut says nothing by itself, so every wait has an end: for the connection, for each
- * answer, and on the server for transactions that go on without us, whose locks would hold up others.
+ * answer, and on the server for transactions that go on without us, whose locks would hold up others, and for
+ * connections whose other end is silent.
  *
  * What is run has to be repeatable: if the connection is lost, the session connects again and runs it once
  * more, because nobody can know whether the server has run it. It gives up after its patience.
@@ -127,6 +128,8 @@ export async function rowsOf(
 }
 
 const PAUSE_MS = 50;
+/** After so many seconds without a word the server asks whether the other end is there, a few times. */
+const SILENCE_S = 5;
 /** Shut down, crashed, starting up, connection exceptions, too many connections, ended while idle. */
 const LOST = /^(?:57P0[1235]|080..|53300|25P03)$/;
 const NOT_QUERYABLE = /^Client (?:has encountered a connection error|was closed)/;
@@ -137,5 +140,7 @@ function isDeadlock(thrown: unknown): boolean {
 
 function settings({ patienceMs }: ServerLogin): string {
   return `SET search_path TO drydock; SET idle_in_transaction_session_timeout = ${patienceMs};
-    SET lock_timeout = ${patienceMs}; SET standard_conforming_strings = on`;
+    SET lock_timeout = ${patienceMs}; SET standard_conforming_strings = on;
+    SET tcp_keepalives_idle = ${SILENCE_S}; SET tcp_keepalives_interval = ${SILENCE_S};
+    SET tcp_keepalives_count = 3; SET tcp_user_timeout = ${4 * SILENCE_S * 1000}`;
 }

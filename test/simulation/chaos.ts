@@ -1,3 +1,4 @@
+import type { Original } from "./original.ts";
 import type { Protocol } from "./protocol.ts";
 import { copyOfDirectory, type Directory, newDirectory, SimulatedHost } from "./simulated-host.ts";
 import { HEALED_AT, type World } from "./world.ts";
@@ -22,7 +23,8 @@ export class Chaos {
   }
 
   #trouble(): void {
-    const { dice } = this.#world.around;
+    const { around } = this.#world;
+    const { dice } = around;
     const troubles = [
       () => this.#hostDies(),
       () => this.#hostDies(),
@@ -33,8 +35,11 @@ export class Chaos {
       () => this.#isCutOff(),
       () => this.#isCutOff(),
       () => this.#databaseRestarts(),
+      () => around.database.loseCalls(dice.pick(this.#world.hosts).name),
       () => this.#otherVersion(),
       () => this.#olderCopy(),
+      () => this.#olderCopyAtCommit(),
+      () => this.#copyOfMachine(),
       () => this.#secondMachine(),
     ];
     dice.pick(troubles)();
@@ -103,15 +108,65 @@ export class Chaos {
     const host = dice.pick(this.#world.hosts);
     if (this.#copied.has(host)) return;
     this.#copied.add(host);
+    const delay = dice.chance(0.5) ? dice.between(20, 1_500) : dice.between(1_500, 15_000);
     const copy = copyOfDirectory(host.directory);
-    timeline.in(dice.chance(0.5) ? dice.between(20, 1_500) : dice.between(1_500, 15_000), () => {
-      if (!host.isUp) return;
-      host.die();
-      const right = host.directory;
-      host.directory = copy;
-      host.refused = () => timeline.in(dice.between(500, 5_000), () => putBack(host, right));
-      timeline.in(dice.between(100, 2_000), () => revive(host));
-    });
+    timeline.in(delay, () => this.#putBack(host, copy));
+  }
+
+  #putBack(host: SimulatedHost, copy: Directory): void {
+    const { dice, timeline } = this.#world.around;
+    if (!host.isUp) return;
+    host.die();
+    const right = host.directory;
+    host.directory = copy;
+    host.refused = () => timeline.in(dice.between(500, 5_000), () => startFrom(host, right));
+    timeline.in(dice.between(100, 2_000), () => revive(host));
+  }
+
+  /**
+   * The same at the worst moment: the copy is made when a commit that can't be taken back comes, and the host
+   * dies right after that has happened.
+   */
+  #olderCopyAtCommit(): void {
+    const { dice } = this.#world.around;
+    const host = dice.pick(this.#world.hosts);
+    if (this.#copied.has(host)) return;
+    this.#copied.add(host);
+    let copy: Directory | undefined;
+    host.watch = ({ kind, method }, moment) => {
+      if (kind !== "irreversible" || method !== "commit") return;
+      if (moment === "comes") copy = copyOfDirectory(host.directory);
+      if (moment === "comes" || copy === undefined) return;
+      host.watch = () => undefined;
+      this.#putBack(host, copy);
+    };
+  }
+
+  /**
+   * A copy of the whole machine starts while the machine itself goes on, or stands still and goes on later.
+   * If the copy is taken, its originals are the true ones from then on.
+   */
+  #copyOfMachine(): void {
+    const { around, hosts } = this.#world;
+    const { dice, timeline } = around;
+    const host = dice.pick(hosts);
+    if (!host.isUp || this.#copied.has(host)) return;
+    this.#copied.add(host);
+    const { name, originals } = host;
+    const directory = copyOfDirectory(host.directory);
+    const copies = new Map([...originals].map(([key, original]) => [key, original.copy()]));
+    if (dice.chance(0.5)) host.frozenUntil = timeline.now + this.#while();
+    const copy = new SimulatedHost(around, this.#protocol, { name, originals: copies, directory });
+    this.#copied.add(copy);
+    copy.started = () => {
+      host.originals = new Map([...originals].map(([key, original]) => [key, original.copy()]));
+      for (const [key, original] of originals) original.become(copies.get(key) as Original);
+      copy.originals = originals;
+      copy.started = () => undefined;
+      hosts[hosts.indexOf(host)] = copy;
+      timeline.in(this.#while(), () => host.die());
+    };
+    timeline.in(dice.between(20, 4_000), () => copy.start());
   }
 
   /** Another machine comes up under the name of a host, with a directory and files of its own. */
@@ -143,7 +198,7 @@ function revive(process: { isUp: boolean; start(): void }): void {
   if (!process.isUp) process.start();
 }
 
-function putBack(host: SimulatedHost, right: Directory): void {
+function startFrom(host: SimulatedHost, right: Directory): void {
   host.die();
   host.directory = right;
   host.start();

@@ -30,10 +30,10 @@ export class Original {
   readonly host: string;
   readonly kind: "two-phase" | "reversible" | "irreversible";
   /** The transactions whose work is in it, in their order. */
-  readonly applied: string[] = [];
-  readonly landings = new Map<string, Landing>();
+  applied: string[] = [];
+  landings = new Map<string, Landing>();
   /** The works that ever came to it, by the order in which they began, for each plan. */
-  readonly #latest = new Map<string, number>();
+  #latest = new Map<string, number>();
   readonly #truth: Truth;
   #version = 0;
 
@@ -42,6 +42,20 @@ export class Original {
     this.host = host;
     this.kind = kind;
     this.#truth = truth;
+  }
+
+  /** Another one in the same state, as on a copy of its machine. */
+  copy(): Original {
+    const copy = new Original(this.name, this.host, this.kind, this.#truth);
+    copy.become(this);
+    return copy;
+  }
+
+  become(other: Original): void {
+    this.applied = [...other.applied];
+    this.landings = new Map(other.landings);
+    this.#latest = new Map(other.#latest);
+    this.#version = other.#version;
   }
 
   prepare(call: Call): void {

@@ -1,8 +1,8 @@
 import { isHeld } from "../../src/fleet/protocol/claim.ts";
-import { afterDecide } from "../../src/fleet/protocol/drive-results.ts";
+import { afterDecide, afterSave } from "../../src/fleet/protocol/drive-results.ts";
 import { GATE_CHECKS, type GateCheck } from "../../src/fleet/protocol/gate-checks.ts";
 import { countsOnLeaseUntil, isAlive, renewLease, takeLease } from "../../src/fleet/protocol/lease.ts";
-import { registrationProblem } from "../../src/fleet/protocol/registration.ts";
+import { isCurrent, registrationProblem } from "../../src/fleet/protocol/registration.ts";
 import { decide, giveUp, isOver, save, takeOver } from "../../src/fleet/protocol/transaction-row.ts";
 import { upkeepOf } from "../../src/fleet/protocol/upkeep.ts";
 
@@ -22,8 +22,10 @@ export interface Protocol {
   readonly isAlive: typeof isAlive;
   readonly countsOnLeaseUntil: typeof countsOnLeaseUntil;
   readonly registrationProblem: typeof registrationProblem;
+  readonly isCurrent: typeof isCurrent;
   readonly upkeepOf: typeof upkeepOf;
   readonly afterDecide: typeof afterDecide;
+  readonly afterSave: typeof afterSave;
   readonly mayRemoveRows: typeof isOver;
   /** All calls for one original of a host run one after the other. */
   readonly oneCallAtATime: boolean;
@@ -33,12 +35,16 @@ export interface Protocol {
   readonly notesBeforeLook: boolean;
   /** Each try of a call has a number of its own. */
   readonly countsAttempts: boolean;
+  /** No process asks for a start under its name that another one has asked for. */
+  readonly newStarts: boolean;
   /** Trying once more is a new transaction. */
   readonly newIds: boolean;
   /** The database keeps what it has committed when it restarts. */
   readonly keepsCommits: boolean;
   /** "Aborted" is saved once every host has answered that it took back. */
   readonly waitsForAll: boolean;
+  /** How long calls are kept after their deadline: longer than any request of a sender is on its way. */
+  readonly callsStayMs: number;
   /** Whoever stops waiting for a call takes it out of the queue. */
   readonly cancels: boolean;
 }
@@ -55,15 +61,19 @@ export const PROTOCOL: Protocol = {
   isAlive,
   countsOnLeaseUntil,
   registrationProblem,
+  isCurrent,
   upkeepOf,
   afterDecide,
+  afterSave,
   mayRemoveRows: isOver,
   oneCallAtATime: true,
   flushesNotes: true,
   notesBeforeLook: true,
   countsAttempts: true,
+  newStarts: true,
   newIds: true,
   keepsCommits: true,
   waitsForAll: true,
+  callsStayMs: 30_000,
   cancels: true,
 };

@@ -1,4 +1,5 @@
-import { afterDecide } from "../../src/fleet/protocol/drive-results.ts";
+import { afterDecide, afterSave, type Known } from "../../src/fleet/protocol/drive-results.ts";
+import type { GateCheck } from "../../src/fleet/protocol/gate-checks.ts";
 import { epochOf, takeLease } from "../../src/fleet/protocol/lease.ts";
 import { save } from "../../src/fleet/protocol/transaction-row.ts";
 import { upkeepOf } from "../../src/fleet/protocol/upkeep.ts";
@@ -23,6 +24,26 @@ export const RULES = {
       afterDecide: (drive, result) => {
         const step = drive.next?.phase === "aborting" ? "give-up" : "land";
         return afterDecide(drive, result.was === "known" ? { ...result, value: step } : result);
+      },
+    }),
+  },
+  "read-what-is-not-known": {
+    what: "A save whose outcome is not known is settled by reading, never by guessing that it was made.",
+    without: (protocol) => ({
+      ...protocol,
+      afterSave: (drive, saved, result) => {
+        const row = { ...drive.row, record: saved.record, version: saved.version + 1 };
+        return afterSave(drive, saved, result.was === "known" ? result : known({ was: "saved", row }));
+      },
+    }),
+  },
+  "read-what-was-decided": {
+    what: "A decision whose outcome is not known is read, never guessed.",
+    without: (protocol) => ({
+      ...protocol,
+      afterDecide: (drive, result) => {
+        const wanted = drive.next?.phase === "aborting" ? "give-up" : "land";
+        return protocol.afterDecide(drive, result.was === "known" ? result : known(wanted));
       },
     }),
   },
@@ -114,8 +135,12 @@ export const RULES = {
     without: (protocol) => ({
       ...protocol,
       registrationProblem: (known, directory) =>
-        protocol.registrationProblem(known && { ...known, start: directory.pending }, directory),
+        protocol.registrationProblem(known && { ...known, start: directory.start }, directory),
     }),
+  },
+  "own-start": {
+    what: "Each process asks for a start of its own, so that a copy of a directory never has the same one.",
+    without: (protocol) => ({ ...protocol, newStarts: false }),
   },
   "count-of-notes": {
     what: "A copy of a state directory that lacks what was noted is refused.",
@@ -125,9 +150,17 @@ export const RULES = {
         protocol.registrationProblem(known && { ...known, notes: 0 }, directory),
     }),
   },
+  "current-start": {
+    what: "Only the last start under a name takes calls, looks and answers.",
+    without: (protocol) => ({ ...protocol, isCurrent: (known) => known !== undefined }),
+  },
   "rows-stay": {
     what: "Rows stay until every host has ended the transaction.",
     without: (protocol) => ({ ...protocol, mayRemoveRows: () => true }),
+  },
+  "calls-stay": {
+    what: "A call that is over is kept longer than any request to send it again is on its way.",
+    without: (protocol) => ({ ...protocol, callsStayMs: 0 }),
   },
   upkeep: {
     what: "A host looks after what it has noted by itself, again and again.",
@@ -186,12 +219,33 @@ export const RULES = {
     "A host takes back only what the rows say is given up.",
   ),
   "one-transaction": gate("one-transaction", "An original that a transaction holds is left alone by others."),
+  "held-after-landing": {
+    what: "What has landed holds its original too, because it may still be given up.",
+    without: (protocol) => ({
+      ...protocol,
+      checks: protocol.checks.map((check) =>
+        check.name === "one-transaction" ? withoutLanded(check) : check,
+      ),
+    }),
+  },
 } as const satisfies { readonly [name: string]: Rule };
 
 export type RuleName = keyof typeof RULES;
 
 export function isRule(name: string): name is RuleName {
   return Object.hasOwn(RULES, name);
+}
+
+function known<T>(value: T): Known<T> {
+  return { was: "known", value };
+}
+
+function withoutLanded({ name, check }: GateCheck): GateCheck {
+  return {
+    name,
+    check: (question) =>
+      check({ ...question, holders: question.holders.filter(({ state }) => state !== "landed") }),
+  };
 }
 
 function gate(name: string, what: string): Rule {

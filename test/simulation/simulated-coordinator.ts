@@ -15,7 +15,6 @@ import {
   type After,
   afterCalls,
   afterRead,
-  afterSave,
   afterWait,
   type Reply,
 } from "../../src/fleet/protocol/drive-results.ts";
@@ -56,6 +55,7 @@ export class SimulatedCoordinator extends SimulatedProcess {
   readonly #ear: Ear;
   readonly #drives = new Map<string, Drive>();
   readonly #interrupted = new Set<string>();
+  readonly #settled = new Map<string, "commit" | "abort">();
   #bells: (() => void)[] = [];
   #epoch: number | undefined;
   #follows = 0;
@@ -72,6 +72,7 @@ export class SimulatedCoordinator extends SimulatedProcess {
     this.comeUp();
     this.#drives.clear();
     this.#interrupted.clear();
+    this.#settled.clear();
     this.#bells = [];
     this.#epoch = undefined;
     this.#countsUntil = 0;
@@ -130,8 +131,9 @@ export class SimulatedCoordinator extends SimulatedProcess {
 
   settle(transaction: string, how: "commit" | "abort"): void {
     const { me } = this;
-    if (me === undefined || this.#drives.has(transaction)) return;
-    this.#takeOver(transaction, me, (drive) => settledAs(drive, how));
+    if (me === undefined) return;
+    if (this.#drives.has(transaction)) this.#settled.set(transaction, how);
+    else this.#takeOver(transaction, me, (drive) => settledAs(drive, how));
   }
 
   /** An operation outside of a transaction: claims the plan, makes one call, and gives the plan back. */
@@ -232,11 +234,21 @@ export class SimulatedCoordinator extends SimulatedProcess {
       return;
     }
     this.#ear.acts(this, transaction);
-    const drive = this.#interrupted.has(transaction) ? interrupted(known) : known;
+    const drive = this.#withWords(transaction, known);
     this.#drives.set(transaction, drive);
     const step = nextStep(drive);
     if (step === undefined) this.#drives.delete(transaction);
     else this.#perform(transaction, drive, step);
+  }
+
+  /** What people have said meanwhile counts as soon as nothing is on its way. */
+  #withWords(transaction: string, drive: Drive): Drive {
+    const how = this.#settled.get(transaction);
+    if (how !== undefined && drive.next === undefined && !drive.mustRead) {
+      this.#settled.delete(transaction);
+      return settledAs(drive, how);
+    }
+    return this.#interrupted.has(transaction) ? interrupted(drive) : drive;
   }
 
   #perform(transaction: string, drive: Drive, step: Step): void {
@@ -257,7 +269,7 @@ export class SimulatedCoordinator extends SimulatedProcess {
       case "save":
         this.ask(
           (database) => database.save(transaction, step.save),
-          (result) => then(afterSave(drive, step.save, result)),
+          (result) => then(this.#protocol.afterSave(drive, step.save, result)),
         );
         return;
       case "call":

@@ -7,7 +7,6 @@ import type { Look } from "../../src/fleet/protocol/gate-checks.ts";
 import { epochOf, type Lease, type LeaseTerms } from "../../src/fleet/protocol/lease.ts";
 import {
   type DirectoryState,
-  isCurrent,
   type Registration,
   type RegistrationProblem,
   registered,
@@ -24,8 +23,9 @@ import {
 import type { Protocol } from "./protocol.ts";
 import type { Dice, Timeline } from "./timeline.ts";
 
-/** How long rows of what is over stay, and how long a host has a call for itself. */
-const ROWS_STAY_MS = 20_000;
+/** How long rows of what is over stay: nothing depends on it. */
+const ROWS_STAY_MS = [0, 2_000, 20_000] as const;
+/** How long a host has a call for itself. */
 const REDELIVERED_AFTER_MS = 3_000;
 const CALL_MS = 8_000;
 
@@ -77,11 +77,13 @@ export class SimulatedDatabase {
     calls: new Map(),
   };
   #older: Tables | undefined;
+  readonly #rowsStayMs: number;
 
   constructor(timeline: Timeline, dice: Dice, protocol: Protocol) {
     this.#timeline = timeline;
     this.#dice = dice;
     this.#protocol = protocol;
+    this.#rowsStayMs = dice.pick(ROWS_STAY_MS);
     if (!protocol.keepsCommits) this.#copyNowAndThen();
   }
 
@@ -197,12 +199,14 @@ export class SimulatedDatabase {
   prune(): void {
     const { transactions, places, changedAt, calls } = this.#tables;
     for (const [id, row] of transactions) {
-      if (this.#now - (changedAt.get(id) ?? 0) < ROWS_STAY_MS || !this.#protocol.mayRemoveRows(row)) continue;
+      if (this.#now - (changedAt.get(id) ?? 0) < this.#rowsStayMs || !this.#protocol.mayRemoveRows(row))
+        continue;
       transactions.delete(id);
       places.delete(id);
       this.#releaseAll(id);
     }
-    for (const [key, { call }] of calls) if (this.#now > call.deadline + ROWS_STAY_MS) calls.delete(key);
+    for (const [key, { call }] of calls)
+      if (this.#now > call.deadline + this.#protocol.callsStayMs) calls.delete(key);
   }
 
   // ---- claims
@@ -256,7 +260,7 @@ export class SimulatedDatabase {
   /** Hears how much a host has noted; false: another start has its name. */
   #hears(host: string, from: Registration): boolean {
     const known = this.#tables.registrations.get(host);
-    if (known === undefined || !isCurrent(known, from)) return false;
+    if (known === undefined || !this.#protocol.isCurrent(known, from)) return false;
     this.#tables.registrations.set(host, withNotes(known, from.notes));
     return true;
   }
@@ -288,6 +292,11 @@ export class SimulatedDatabase {
     const [key, queued] = this.#dice.pick(open);
     this.#tables.calls.set(key, { ...queued, state: "taken", takenAt: this.#now });
     return queued.call;
+  }
+
+  /** What moves calls loses those of this host: somebody empties its queue. */
+  loseCalls(host: string): void {
+    for (const [key, { call }] of this.#tables.calls) if (call.host === host) this.#tables.calls.delete(key);
   }
 
   answer(host: string, from: Registration, call: Call, answer: Answer): void {

@@ -2,7 +2,7 @@ import { type Answer, type Call, deedOf } from "../../src/fleet/protocol/call.ts
 import { admit, noteBeforeLook, ran } from "../../src/fleet/protocol/gate.ts";
 import type { Look } from "../../src/fleet/protocol/gate-checks.ts";
 import { holdsOriginal, type Note, released, takenBackHere } from "../../src/fleet/protocol/note.ts";
-import { type Registration, registered } from "../../src/fleet/protocol/registration.ts";
+import { type DirectoryState, type Registration, registered } from "../../src/fleet/protocol/registration.ts";
 import type { Original } from "./original.ts";
 import { Violation } from "./original.ts";
 import type { Protocol } from "./protocol.ts";
@@ -15,17 +15,17 @@ const UPKEEP_MS = 3_000;
 export interface Directory {
   readonly id: string;
   last: string | undefined;
-  pending: string | undefined;
+  readonly asked: string[];
   count: number;
   readonly notes: Map<string, Note>;
 }
 
 export function newDirectory(id: string): Directory {
-  return { id, last: undefined, pending: undefined, count: 0, notes: new Map() };
+  return { id, last: undefined, asked: [], count: 0, notes: new Map() };
 }
 
 export function copyOfDirectory(directory: Directory): Directory {
-  return { ...directory, notes: new Map(directory.notes) };
+  return { ...directory, asked: [...directory.asked], notes: new Map(directory.notes) };
 }
 
 /**
@@ -34,11 +34,15 @@ export function copyOfDirectory(directory: Directory): Directory {
  */
 export class SimulatedHost extends SimulatedProcess {
   readonly name: string;
-  readonly originals: ReadonlyMap<string, Original>;
+  originals: ReadonlyMap<string, Original>;
   directory: Directory;
   contracts: readonly number[] = [1];
   /** A person looks at a host that may not start. */
   refused: () => void = () => undefined;
+  /** Its start was taken. */
+  started: () => void = () => undefined;
+  /** Hears of each call as it comes, before anything is noted of it, and when it has had its effect. */
+  watch: (call: Call, moment: "comes" | "happened") => void = () => undefined;
   readonly #protocol: Protocol;
   #locks = new Map<string, (() => void)[]>();
   #memory = new Map<string, Note>();
@@ -75,7 +79,12 @@ export class SimulatedHost extends SimulatedProcess {
     this.#memory = new Map(this.directory.notes);
     this.#count = this.directory.count;
     this.#registration = undefined;
-    this.#register();
+    const { id, last, asked } = this.directory;
+    const earlier = last === undefined ? [...asked] : [last, ...asked];
+    const again = this.#protocol.newStarts ? undefined : asked.at(-1);
+    const start = again ?? `start ${this.around.dice.throw()}`;
+    if (again === undefined) asked.push(start);
+    this.#register({ directory: id, earlier, start, notes: this.#count });
   }
 
   die(): void {
@@ -87,15 +96,11 @@ export class SimulatedHost extends SimulatedProcess {
     this.later(1, () => this.#take());
   }
 
-  #register(): void {
-    const { id, last } = this.directory;
-    const pending = this.directory.pending ?? `start ${this.around.dice.throw()}`;
-    this.directory.pending = pending;
-    const state = { directory: id, last, pending, notes: this.#count };
+  #register(state: DirectoryState): void {
     this.ask(
       (database) => database.register(this.name, state),
       (result) => {
-        if (result.was === "not-known") this.#register();
+        if (result.was === "not-known") this.#register(state);
         else if (result.value === undefined) this.#begin(registered(state));
         else {
           this.die();
@@ -107,8 +112,9 @@ export class SimulatedHost extends SimulatedProcess {
 
   #begin(registration: Registration): void {
     this.directory.last = registration.start;
-    this.directory.pending = undefined;
+    this.directory.asked.length = 0;
     this.#registration = registration;
+    this.started();
     this.#upkeep();
     this.#poll();
   }
@@ -138,11 +144,13 @@ export class SimulatedHost extends SimulatedProcess {
 
   #handle(call: Call): void {
     this.#locked(call.original, (unlock) => {
-      const first = this.#protocol.notesBeforeLook ? noteBeforeLook(this.#noteOf(call), call) : undefined;
-      if (first !== undefined) this.#write(first);
+      this.watch(call, "comes");
+      const first = noteBeforeLook(this.#noteOf(call), call);
+      if (first !== undefined && this.#protocol.notesBeforeLook) this.#write(first);
       const holders = this.#holders(call);
       this.#look(call, holders, (look) => {
         if (look === undefined) return unlock();
+        if (first !== undefined && !this.#protocol.notesBeforeLook) this.#write(first);
         this.#decide(call, { look, holders, isNotedFirst: first !== undefined }, unlock);
       });
     });
@@ -200,6 +208,7 @@ export class SimulatedHost extends SimulatedProcess {
     const rest = dice.between(0, takes);
     this.later(takes - rest, () => {
       const answer: Answer = fails ? { said: "failed", message: "no space left" } : this.#do(call);
+      this.watch(call, "happened");
       this.later(rest, () => then(answer));
     });
   }

@@ -1,4 +1,5 @@
 import type { Participant, TransactionRecord } from "../../src/core/transaction.ts";
+import type { TransactionRow } from "../../src/fleet/protocol/transaction-row.ts";
 import type { Original } from "./original.ts";
 import type { Protocol } from "./protocol.ts";
 import type { SimulatedCoordinator } from "./simulated-coordinator.ts";
@@ -111,14 +112,27 @@ export class Users {
     timeline.in(dice.between(3_000, 9_000), () => this.#look());
     const coordinator = this.#anybody();
     if (coordinator === undefined) return;
-    for (const { record } of this.#world.around.database.transactions.values()) {
-      const { id, phase, direction } = record;
-      if (phase === "in-doubt" && dice.chance(isHealed ? 1 : 0.4)) {
-        this.#world.settled.add(id);
-        coordinator.settle(id, dice.pick(["commit", "abort"]));
-      }
+    for (const row of this.#world.around.database.transactions.values()) {
+      const { id, phase, direction } = row.record;
+      if (phase === "preparing" && this.#onlyTheGoneKnow(row) && dice.chance(0.3)) this.#settle(id);
+      if (phase === "in-doubt" && dice.chance(isHealed ? 1 : 0.4)) this.#settle(id);
       if (phase === "landing" && direction === "commit" && dice.chance(0.15)) coordinator.giveUp(id);
     }
+  }
+
+  /** Whether a commit was to begin that can't be taken back, on a host that is not there to say. */
+  #onlyTheGoneKnow({ record }: TransactionRow): boolean {
+    return record.participants.some(({ kind, status, resource }) => {
+      const host = this.#world.hosts.find(({ originals }) => originals.has(resource));
+      return kind === "irreversible" && status === "started" && host?.isUp === false;
+    });
+  }
+
+  /** Everybody hears it: who drives the transaction, or who may take it. */
+  #settle(id: string): void {
+    const how = this.#world.around.dice.pick(["commit", "abort"] as const);
+    this.#world.settled.add(id);
+    for (const coordinator of this.#world.coordinators) coordinator.settle(id, how);
   }
 }
 

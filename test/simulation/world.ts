@@ -69,8 +69,9 @@ export class World implements Ear, Truth {
     return timeline.moments;
   }
 
+  /** As it was last known: a machine that was replaced may end what it began when the rows are gone. */
   rowOf(transaction: string): TransactionRow | undefined {
-    return this.around.database.get(transaction);
+    return this.rows.get(transaction);
   }
 
   orderOf(work: string): number {

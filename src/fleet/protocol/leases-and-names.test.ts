@@ -53,13 +53,13 @@ describe("claims", () => {
 });
 
 describe("the name of a host", () => {
-  const first = { directory: "d", last: undefined, pending: "1", notes: 0 };
+  const first = { directory: "d", earlier: [], start: "1", notes: 0 };
   const known = withNotes(registered(first), 7);
 
   it("goes from start to start of one directory", () => {
     assert.equal(registrationProblem(undefined, first), undefined);
     assert.equal(
-      registrationProblem(known, { directory: "d", last: "1", pending: "2", notes: 7 }),
+      registrationProblem(known, { directory: "d", earlier: ["1"], start: "2", notes: 7 }),
       undefined,
     );
   });
@@ -68,15 +68,23 @@ describe("the name of a host", () => {
     assert.equal(registrationProblem(known, { ...first, notes: 7 }), undefined);
   });
 
+  it("goes on from a start that a process asked for before it died", () => {
+    const next = { directory: "d", earlier: ["0", "1"], start: "2", notes: 7 };
+    assert.equal(registrationProblem(known, next), undefined);
+    // That request arrives late, and takes nothing from the next one.
+    const late = { ...first, earlier: ["0"], notes: 7 };
+    assert.equal(registrationProblem(registered(next), late), "other-copy");
+  });
+
   it("is refused to another directory, another copy, and a copy that lacks what was noted", () => {
     assert.equal(registrationProblem(known, { ...first, directory: "e" }), "other-directory");
-    const copy = { directory: "d", last: "1", pending: "2a", notes: 7 };
-    assert.equal(registrationProblem(registered({ ...copy, pending: "2b" }), copy), "other-copy");
+    const copy = { directory: "d", earlier: ["1"], start: "2a", notes: 7 };
+    assert.equal(registrationProblem(registered({ ...copy, start: "2b" }), copy), "other-copy");
     assert.equal(registrationProblem(known, { ...copy, notes: 6 }), "older-copy");
   });
 
   it("is spoken for by its last start only", () => {
     assert.equal(isCurrent(known, registered(first)), true);
-    assert.equal(isCurrent(registered({ ...first, last: "1", pending: "2" }), registered(first)), false);
+    assert.equal(isCurrent(registered({ ...first, earlier: ["1"], start: "2" }), registered(first)), false);
   });
 });

@@ -3,12 +3,12 @@
  * made there once, the id of its last start, and a count of what it has noted. The database keeps these for
  * each name, and a host may start only as their next link:
  *
- *   1. The directory gets the id of a new start, flushed as `pending`. One that is pending already is used
- *      again, because the request of a process that died may still arrive.
- *   2. The database takes the start if it is the next one: the last one it knows is what the directory says
- *      it was, or is this very one. A copy of a directory whose original has started since is refused, and
- *      so is the original if a copy has: never both.
- *   3. The directory notes that its start was taken.
+ *   1. The directory gets the id of a new start, flushed as asked for. No other process ever asks for it.
+ *   2. The database takes the start if it is the next one: the last one it knows is one that the directory
+ *      may have had before, or is this very one. A copy of a directory whose original has started since is
+ *      refused, and so is the original if a copy has: never both.
+ *   3. The directory notes that its start was taken. Until then a process that died may have been the last
+ *      start: its request may still arrive. So every start that was asked for is one it may have had.
  *
  * This does not tell a copy that was made since the last start from the directory itself. So every look of
  * the host at the database, and every answer, carries the count of its notes, which are flushed before. A
@@ -23,9 +23,9 @@ export interface Registration {
 /** What a state directory says of itself when its host starts. */
 export interface DirectoryState {
   readonly directory: string;
-  /** The last start that was taken. */
-  readonly last: string | undefined;
-  readonly pending: string;
+  /** The last start that was taken, and those that were asked for since. */
+  readonly earlier: readonly string[];
+  readonly start: string;
   readonly notes: number;
 }
 
@@ -40,17 +40,17 @@ export type RegistrationProblem =
 /** Why a host may not start from this directory. */
 export function registrationProblem(
   known: Registration | undefined,
-  { directory, last, pending, notes }: DirectoryState,
+  { directory, earlier, start, notes }: DirectoryState,
 ): RegistrationProblem | undefined {
   if (known === undefined) return undefined;
   if (known.directory !== directory) return "other-directory";
-  if (known.start !== last && known.start !== pending) return "other-copy";
+  if (known.start !== start && !earlier.includes(known.start)) return "other-copy";
   return notes < known.notes ? "older-copy" : undefined;
 }
 
 /** What the database knows of a host whose start it has taken. */
-export function registered({ directory, pending, notes }: DirectoryState): Registration {
-  return { directory, start: pending, notes };
+export function registered({ directory, start, notes }: DirectoryState): Registration {
+  return { directory, start, notes };
 }
 
 /** Whether these words come from the last start under this name. All others get no call, and no look. */

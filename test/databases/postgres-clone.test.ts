@@ -102,6 +102,18 @@ describe("a clone of a PostgreSQL database", { skip: whyNoServer("postgres") ?? 
     assert.deepEqual(password(join(scene.stateDir, "sandboxes")), []);
   });
 
+  it("[B4] reaches no other server by a local socket, although a foreign table leads there", async () => {
+    await using scene = await CloneScene.make(server, TABLE);
+    const host = new URLSearchParams(server.url().split("?")[1]).get("host");
+    const far = `CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '${host}', dbname '${scene.database}');
+      CREATE USER MAPPING FOR owner SERVER far OPTIONS (user 'owner', password '${OWNER.password}'); GRANT USAGE ON FOREIGN SERVER far TO owner;
+      SET ROLE owner; CREATE FOREIGN TABLE far_t (id int, v text) SERVER far OPTIONS (table_name 't')`;
+    await server.sql(far, scene.database);
+    await scene.makePlan();
+    await assert.rejects(scene.run("UPDATE far_t SET v = 'past the plan'"), /could not connect/);
+    assert.equal(await scene.original("SELECT v FROM t ORDER BY id"), "one\ntwo\nthree");
+  });
+
   it("[B4] its server starts again when it is needed, with the work, and ends with the plan", async () => {
     await using scene = await CloneScene.make(server, TABLE);
     await scene.makePlan();
@@ -168,6 +180,36 @@ describe("a clone of a PostgreSQL database", { skip: whyNoServer("postgres") ?? 
     assert.equal(await scene.original(all), worked);
     await scene.undo();
     assert.equal(await scene.original(all), was);
+  });
+
+  it("[B5][B7] types of extensions, values that a cast to text would change, and tables that refer to each other land exactly", async () => {
+    await using scene = await CloneScene.make(server, "SELECT 1");
+    await server.sql("CREATE EXTENSION ltree; CREATE EXTENSION citext", scene.database);
+    await server.sql(
+      `SET ROLE owner; CREATE TYPE pair AS (a int, b text); CREATE TYPE shown AS (a text);
+       CREATE FUNCTION show(shown) RETURNS text LANGUAGE sql AS 'SELECT ''another text''::text';
+       CREATE CAST (shown AS text) WITH FUNCTION show(shown) AS ASSIGNMENT; CREATE DOMAIN blank AS bpchar;
+       CREATE TABLE k (id int PRIMARY KEY, b bpchar, d blank, p pair, s shown, ok bool, ip inet); INSERT INTO k VALUES (1, 'x  ', 'x  ', ROW(NULL, NULL), ROW('a'), true, '10.0.0.1');
+       CREATE TABLE paths (k ltree PRIMARY KEY, up ltree REFERENCES paths, n int); INSERT INTO paths VALUES ('a', NULL, 1), ('a.b', 'a', 1), ('c', NULL, 1);
+       CREATE TABLE names (k citext PRIMARY KEY, n int); INSERT INTO names VALUES ('Ann', 1), ('Bob', 1);
+       CREATE TABLE one (id int PRIMARY KEY, two int); CREATE TABLE two (id int PRIMARY KEY, one int NOT NULL REFERENCES one);
+       ALTER TABLE one ADD FOREIGN KEY (two) REFERENCES two; INSERT INTO one VALUES (1, NULL); INSERT INTO two VALUES (1, 1); UPDATE one SET two = 1`,
+      scene.database,
+    );
+    await scene.makePlan();
+    await scene.run(`UPDATE k SET b = 'y ', d = 'y   ', s = ROW('b'); INSERT INTO k VALUES (2, 'z  ', 'z  ', ROW(NULL, NULL), ROW('c'), false, '10.0.0.2/32');
+      UPDATE paths SET n = 2 WHERE k = 'a.b'; INSERT INTO paths VALUES ('c.d', 'c', 1); DELETE FROM paths WHERE k = 'c' AND false; UPDATE names SET k = 'ANN' WHERE k = 'ann'; UPDATE names SET n = 2 WHERE k = 'bob';
+      INSERT INTO one VALUES (2, NULL); INSERT INTO two VALUES (2, 2); UPDATE one SET two = 2 WHERE id = 2; UPDATE one SET two = NULL WHERE id = 1; DELETE FROM two WHERE id = 1; DELETE FROM one WHERE id = 1`);
+    const all = ["k", "paths", "names", "one", "two"].map(
+      (table) =>
+        `(SELECT string_agg(x::text, ' ' ORDER BY x::text) FROM (SELECT ROW(${table}.*)::text AS x FROM ${table}) AS rows)`,
+    );
+    const look = `SELECT ${all.join(", ")}, (SELECT string_agg(conname || condeferrable, ' ' ORDER BY conname) FROM pg_constraint WHERE contype = 'f')`;
+    const [was, worked] = [await scene.original(look), await scene.shown(look)];
+    await scene.apply();
+    assert.equal(await scene.original(look), worked);
+    await scene.undo();
+    assert.equal(await scene.original(look), was);
   });
 
   it("[B5][B7] definitions land as the statements that made them, with the rows, and an undo brings all back", async () => {
@@ -290,6 +332,7 @@ describe("a clone of a PostgreSQL database", { skip: whyNoServer("postgres") ?? 
        CREATE TABLE audit (n serial PRIMARY KEY, what text);
        CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO audit (what) VALUES (TG_OP); RETURN NULL; END';
        CREATE TRIGGER noted AFTER INSERT OR DELETE ON p FOR EACH ROW EXECUTE FUNCTION note();
+       CREATE CONSTRAINT TRIGGER noted_late AFTER INSERT ON p DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();
        INSERT INTO p (name) VALUES ('a'), ('b'); INSERT INTO c (p) VALUES (1)`,
     );
     await scene.makePlan();

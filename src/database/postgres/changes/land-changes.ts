@@ -42,9 +42,11 @@ export async function landChanges(connection: PostgresConnection, changes: Clone
   throwIfAny(await shapeConflicts(connection, tables));
   await withoutTriggers(connection, tables, async () => {
     const order = await TableOrder.of(connection, tables);
+    await order.letWait(connection, true);
     await inSomeOrder(connection, order);
     throwIfAny(await landSequences(connection, sequences));
     await connection.run("SET CONSTRAINTS ALL IMMEDIATE", [], "").catch(rethrow);
+    await order.letWait(connection, false);
   });
 }
 

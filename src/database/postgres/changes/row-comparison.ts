@@ -2,7 +2,7 @@ import type { RowChange, RowValues, TableShape } from "../../server/clone/clone-
 import { changedRows, type KeyDigest, type RowSource } from "../../server/clone/row-comparison.ts";
 import { quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-import { keyColumns, rowText, tableName } from "./table-shapes.ts";
+import { keyColumns, rowText, tableName, valueText } from "./table-shapes.ts";
 
 const PAGE = 5000;
 
@@ -63,7 +63,7 @@ async function rowsAt(
 ): Promise<Map<string, RowValues>> {
   const found = new Map<string, RowValues>();
   const key = rowText("this", keyColumns(table));
-  const values = table.columns.map(({ name }) => `this.${quotedName(name)}::text`);
+  const values = table.columns.map((column) => valueText(`this.${quotedName(column.name)}`, column));
   for (let at = 0; at < wanted.length; at += PAGE) {
     const { rows } = await connection.run(
       `SELECT ${[key, ...values].join(", ")} FROM ONLY ${tableName(table)} AS this WHERE ${key} = ANY ($1)`,

@@ -3,7 +3,7 @@ import type { RowChange, RowValues, TableChange } from "../../server/clone/clone
 import { rowPath } from "../../server/clone/row-paths.ts";
 import { quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-import { rowText, tableName } from "./table-shapes.ts";
+import { isGiven, rowText, tableName } from "./table-shapes.ts";
 
 /** As many rows as a statement takes. */
 const PAGE = 5000;
@@ -191,9 +191,13 @@ function typed({ columns }: TableChange, prefix: string, at: number): string {
   return `given.${prefix}${at}::${columns[at]?.type}`;
 }
 
-function sameKey(table: TableChange, prefix: string): string {
-  return (table.key ?? [])
-    .map((at) => `this.${quotedName(table.columns[at]?.name ?? "")} = ${typed(table, prefix, at)}`)
+function sameKey({ key = [], columns }: TableChange, prefix: string): string {
+  return key
+    .flatMap((at) => {
+      const column = columns[at];
+      if (column === undefined) return [];
+      return isGiven(`this.${quotedName(column.name)}`, `given.${prefix}${at}`, column);
+    })
     .join(" AND ");
 }
 

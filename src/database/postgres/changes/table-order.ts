@@ -3,7 +3,7 @@ import type { TableChange } from "../../server/clone/clone-changes.ts";
 import { tablePath } from "../../server/clone/row-paths.ts";
 import { quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
-import { tableName } from "./table-shapes.ts";
+import { isGiven, tableName } from "./table-shapes.ts";
 
 /** A reference from one table to another. */
 interface Reference {
@@ -12,9 +12,13 @@ interface Reference {
   readonly columns: readonly (readonly [from: string, to: string])[];
   /** A row that goes takes others with it, or changes them. */
   readonly isFollowed: boolean;
+  readonly name: string;
+  /** It can be made to wait for the end of the transaction. */
+  readonly canWait: boolean;
 }
 
 const REFERENCES = `SELECT fn.nspname, f.relname, tn.nspname, t.relname, c.confdeltype IN ('c', 'n', 'd'),
+    c.conname, NOT c.condeferrable AND c.conparentid = 0,
     (SELECT json_agg(json_build_array(fa.attname, ta.attname) ORDER BY k.n)::text
      FROM unnest(c.conkey, c.confkey) WITH ORDINALITY AS k(f, t, n)
      JOIN pg_catalog.pg_attribute fa ON fa.attrelid = c.conrelid AND fa.attnum = k.f
@@ -28,11 +32,14 @@ const REFERENCES = `SELECT fn.nspname, f.relname, tn.nspname, t.relname, c.confd
 export class TableOrder {
   readonly tables: readonly TableChange[];
   readonly #references: readonly Reference[];
+  /** References that no order of their tables satisfies, and that do not wait by themselves. */
+  readonly #inCircles: readonly Reference[];
 
   private constructor(tables: readonly TableChange[], references: readonly Reference[]) {
     this.#references = references;
     const ordered: TableChange[] = [];
     const left = new Set(tables);
+    const inCircles: Reference[] = [];
     while (left.size > 0) {
       const waits = (table: TableChange) =>
         references.some(
@@ -42,23 +49,37 @@ export class TableOrder {
       const ready = [...left].filter((table) => !waits(table));
       // Tables that refer to each other in a circle keep their order.
       const next = ready.length > 0 ? ready : [...left];
+      if (ready.length === 0) inCircles.push(...references.filter((each) => isAmong(each, next)));
       for (const table of next) {
         ordered.push(table);
         left.delete(table);
       }
     }
     this.tables = ordered;
+    this.#inCircles = inCircles;
   }
 
   static async of(connection: PostgresConnection, tables: readonly TableChange[]): Promise<TableOrder> {
     const { rows } = await connection.run(REFERENCES);
-    const references = rows.map(([fromSchema, from, toSchema, to, isFollowed, columns]) => ({
+    const references = rows.map(([fromSchema, from, toSchema, to, isFollowed, name, canWait, columns]) => ({
       from: tableName({ schema: String(fromSchema), name: String(from) }),
       to: tableName({ schema: String(toSchema), name: String(to) }),
       columns: JSON.parse(String(columns)) as [string, string][],
       isFollowed: String(isFollowed) === "true",
+      name: String(name),
+      canWait: String(canWait) === "true",
     }));
     return new TableOrder(tables, references);
+  }
+
+  /** Makes references in a circle wait, or wait no more. It is part of the transaction: no other session sees it. */
+  async letWait(connection: PostgresConnection, waits: boolean): Promise<void> {
+    for (const { from, name } of this.#inCircles)
+      await connection.run(
+        `ALTER TABLE ${from} ALTER CONSTRAINT ${quotedName(name)} ${waits ? "" : "NOT "}DEFERRABLE`,
+        [],
+        "",
+      );
   }
 
   /**
@@ -75,18 +96,21 @@ export class TableOrder {
       const isOwn = from === tableName(table);
       // Rows of the same table that go too are no followers.
       const wanted = isOwn ? [...at, ...(table.key ?? [])] : at;
-      const typed = (n: number) => `given.v${n}::${table.columns[wanted[n] ?? 0]?.type}`;
-      const same = columns.map(([name], n) => `this.${quotedName(name)} = ${typed(n)}`);
+      const same = (name: string, n: number) => {
+        const column = table.columns[wanted[n] ?? 0];
+        return column === undefined ? "false" : isGiven(`this.${quotedName(name)}`, `given.v${n}`, column);
+      };
+      const refers = columns.map(([name], n) => same(name, n));
       const given = `unnest(${wanted.map((_, n) => `$${n + 1}::text[]`).join(", ")}) AS given(${wanted.map((_, n) => `v${n}`).join(", ")})`;
-      const ownKey = (table.key ?? []).map(
-        (column, n) => `this.${quotedName(table.columns[column]?.name ?? "")} = ${typed(at.length + n)}`,
+      const ownKey = (table.key ?? []).map((column, n) =>
+        same(table.columns[column]?.name ?? "", at.length + n),
       );
       const others =
         isOwn && ownKey.length > 0
           ? ` WHERE NOT EXISTS (SELECT 1 FROM ${given} WHERE ${ownKey.join(" AND ")})`
           : "";
       const { rows } = await connection.run(
-        `SELECT count(*) FROM ${from} AS this JOIN ${given} ON ${same.join(" AND ")}${others}`,
+        `SELECT count(*) FROM ${from} AS this JOIN ${given} ON ${refers.join(" AND ")}${others}`,
         wanted.map((column) => gone.map(({ before }) => before?.[column] ?? null)),
       );
       const count = String(rows[0]?.[0]);
@@ -98,4 +122,10 @@ export class TableOrder {
     }
     return conflicts;
   }
+}
+
+function isAmong({ from, to, canWait }: Reference, tables: readonly TableChange[]): boolean {
+  return (
+    canWait && from !== to && [from, to].every((name) => tables.some((each) => tableName(each) === name))
+  );
 }

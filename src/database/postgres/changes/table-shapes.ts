@@ -9,7 +9,11 @@ import type { PostgresConnection } from "../postgres-connection.ts";
  */
 const TABLES = `SELECT c.oid::bigint, n.nspname, c.relname,
     (SELECT json_agg(json_build_object('n', a.attnum, 'name', a.attname,
-       'type', pg_catalog.format_type(a.atttypid, a.atttypmod), 'generated', a.attgenerated <> '')
+       'type', pg_catalog.format_type(a.atttypid, a.atttypmod), 'generated', a.attgenerated <> '',
+       'foreign', (SELECT b.typtype IN ('b', 'd') AND b.typelem = 0
+           AND b.typnamespace <> 'pg_catalog'::pg_catalog.regnamespace
+         FROM pg_catalog.pg_type t JOIN pg_catalog.pg_type b ON b.oid = COALESCE(NULLIF(t.typbasetype, 0), t.oid)
+         WHERE t.oid = a.atttypid))
        ORDER BY a.attnum)
      FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)::text,
     (SELECT array_to_json(i.indkey::int2[])::text FROM pg_catalog.pg_index i
@@ -41,6 +45,7 @@ export async function tableShapes(connection: PostgresConnection): Promise<Table
       readonly name: string;
       readonly type: string;
       readonly generated: boolean;
+      readonly foreign: boolean;
     }[];
     const numbers =
       keyJson === null || keyJson === undefined ? [] : (JSON.parse(String(keyJson)) as number[]);
@@ -55,6 +60,7 @@ export async function tableShapes(connection: PostgresConnection): Promise<Table
         type: column.type,
         isGenerated: column.generated,
         kind: kindOf(column.type),
+        ...(column.foreign && { isForeign: true }),
       })),
       ...(key.length > 0 && { key }),
     };
@@ -78,6 +84,22 @@ export function tableName({ schema, name }: Pick<TableShape, "schema" | "name">)
 export function rowText(alias: string, columns: readonly TableColumn[]): string {
   const values = columns.map(({ name }) => `${alias}.${quotedName(name)}`);
   return columns.length === 0 ? "'()'" : `ROW(${values.join(", ")})::text`;
+}
+
+/**
+ * A value as the text that its type's own functions write and read. A cast to text may be another one: that of
+ * bpchar leaves out spaces, and users can make their own.
+ */
+export function valueText(value: string, { type }: TableColumn): string {
+  if (type === "boolean") return `${value}::text`;
+  return `CASE WHEN ${value} IS DISTINCT FROM NULL THEN pg_catalog.format('%s', ${value}) END`;
+}
+
+/** Whether a column of a row equals a value that is given as text. */
+export function isGiven(value: string, given: string, column: TableColumn): string {
+  return column.isForeign === true
+    ? `${valueText(value, column)} = ${given}`
+    : `${value} = ${given}::${column.type}`;
 }
 
 /** The columns of a key; of a table without one, all. */

@@ -4,10 +4,10 @@ import { quotedName } from "../clone/quoting.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 import { tableName } from "./table-shapes.ts";
 
-/** Triggers that write; those that check constraints stay. */
+/** Triggers of users; those by which the server itself checks references stay. */
 const TRIGGERS = `SELECT n.nspname, c.relname, t.tgname, t.tgenabled FROM pg_catalog.pg_trigger t
   JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE NOT t.tgisinternal AND t.tgconstraint = 0 AND t.tgenabled IN ('O', 'A') ORDER BY 1, 2, 3`;
+  WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') ORDER BY 1, 2, 3`;
 const RULES = `SELECT n.nspname, c.relname, r.rulename FROM pg_catalog.pg_rewrite r
   JOIN pg_catalog.pg_class c ON c.oid = r.ev_class JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind = 'r' AND r.ev_type <> '1' AND r.ev_enabled <> 'D' ORDER BY 1, 2, 3`;

@@ -26,6 +26,8 @@ export interface TableColumn {
   readonly type: string;
   /** Computed from others, so that it can't be written. */
   readonly isGenerated: boolean;
+  /** Its type is that of an extension, whose operators no search path of ours finds. */
+  readonly isForeign?: boolean;
   /** What a value is to people; the text of bytes is hexadecimal. */
   readonly kind: "integer" | "real" | "text" | "bytes";
   /** Text whose values are bytes in this character set. */

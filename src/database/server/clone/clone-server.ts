@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   InterruptedError,
@@ -133,10 +134,10 @@ export abstract class CloneServer<Connection extends { close(): Promise<void> }>
     const lines = [accounts.password, accounts.user, accounts.client, ""].join("\n");
     writeWhole(POINTS.admin, folder, ADMIN, Buffer.from(lines));
     passFailpoint(POINTS.init);
-    const { code, stdout, stderr, tookTooLong } = await runProcess(
-      withoutNetwork(this.initProgram(accounts)),
-      { limitMs: INIT_MS, ...(this.#signal !== undefined && { signal: this.#signal }) },
-    );
+    const { code, stdout, stderr, tookTooLong } = await runProcess(this.#alone(this.initProgram(accounts)), {
+      limitMs: INIT_MS,
+      ...(this.#signal !== undefined && { signal: this.#signal }),
+    });
     if (code === 0) return;
     throw notStarted(tookTooLong ? "making its files takes too long" : `${stdout}\n${stderr}`);
   }
@@ -187,10 +188,16 @@ export abstract class CloneServer<Connection extends { close(): Promise<void> }>
     const log = folder.createFile(POINTS.log, this.#log, 0o600);
     try {
       passFailpoint(POINTS.start);
-      return startProcess(withoutNetwork(this.program()), ["ignore", log, log]);
+      return startProcess(this.#alone(this.program()), ["ignore", log, log]);
     } finally {
       closeFile(log);
     }
+  }
+
+  /** A program of the server, which reaches nothing but its own folders and those of its programs. */
+  #alone(program: Program): Program {
+    const { folder, sockets } = this.place;
+    return withoutNetwork(program, [folder, sockets, dirname(dirname(program.file))]);
   }
 
   async #answers(): Promise<boolean> {

@@ -55,6 +55,20 @@ describe("The filter of system calls", () => {
     assert.equal(verdict(272, [0x200]), ALLOW);
   });
 
+  it("[I12] refuses connections by another call than the one that a supervisor sees", () => {
+    const supervised = ["connect"] as const;
+    for (const [number, at] of [
+      [44, 3],
+      [46, 2],
+      [307, 3],
+    ] as const) {
+      const flags = (value: number) => Array.from({ length: 4 }, (_, each) => (each === at ? value : 0));
+      assert.equal(verdict(number, flags(0x2000_4000), { supervised }), ERRNO + 95);
+      assert.equal(verdict(number, flags(0x4000), { supervised }), ALLOW);
+      assert.equal(verdict(number, flags(0x2000_4000)), ALLOW);
+    }
+  });
+
   it("[X7, X10] refuses terminals' input, keyrings, mounts, and sockets of other families", () => {
     for (const request of [0x5412, 0x541c]) assert.equal(verdict(16, [0, request]), ERRNO + 1);
     for (const number of [165, 166, 155, 248, 249, 250, 304, 308, 321, 428, 442])

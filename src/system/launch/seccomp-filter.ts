@@ -32,6 +32,9 @@ const NUMBERS = {
   socket: [41, 198],
   socketpair: [53, 199],
   truncate: [76, 45],
+  sendto: [44, 206],
+  sendmsg: [46, 211],
+  sendmmsg: [307, 269],
 } as const;
 
 /** Refused as if this user had no permission. */
@@ -110,8 +113,12 @@ const LOCAL_FAMILIES = [1, 16];
 /** IPv4, and IPv6. */
 const NETWORK_FAMILIES = [2, 10];
 
+/** Connects by itself, without `connect`. */
+const MSG_FASTOPEN = 0x2000_0000;
+
 const EPERM = 1;
 const ENOSYS = 38;
+const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 
 type Instruction = readonly [code: number, yes: number, no: number, value: number];
@@ -153,6 +160,7 @@ export function seccompFilter(processor: string, options: FilterOptions): Buffer
     ]),
     ...about(NUMBERS.unshare[at], 0, [unlessAnyBit(namespaces + CLONE_NEWTIME, 1), fail(EPERM)]),
     ...about(NUMBERS.clone[at], 0, [unlessAnyBit(OTHER_NAMESPACES + CLONE_NEWUSER, 1), fail(EPERM)]),
+    ...(supervised.includes("connect") ? withoutFastOpen(at) : []),
     ...about(NUMBERS.socket[at], 0, only(families)),
     ...about(NUMBERS.socketpair[at], 0, only(families)),
     allow,
@@ -162,6 +170,17 @@ export function seccompFilter(processor: string, options: FilterOptions): Buffer
 /** Checks one argument of one call, and allows what no check refuses. */
 function about(number: number, argument: number, checks: readonly Instruction[]): readonly Instruction[] {
   return [unlessEqual(number, checks.length + 2), loadArgument(argument), ...checks, allow];
+}
+
+/** The kernel's answer where this is switched off; programs then connect first. */
+function withoutFastOpen(at: 0 | 1): readonly Instruction[] {
+  const { sendto, sendmsg, sendmmsg } = NUMBERS;
+  const checks = [unlessAnyBit(MSG_FASTOPEN, 1), fail(EOPNOTSUPP)];
+  return [
+    ...about(sendto[at], 3, checks),
+    ...about(sendmsg[at], 2, checks),
+    ...about(sendmmsg[at], 3, checks),
+  ];
 }
 
 function asked(number: number | undefined): readonly Instruction[] {

@@ -4,9 +4,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
+import mysql from "mysql2/promise";
 import pg from "pg";
 import { DrydockProcess } from "../rivals/drydock-process.ts";
-import { type TestServer, whyNoServer } from "../support/database-servers.ts";
+import { OWNER, type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { HeldScene, isRunning, leftIn, startServer, until } from "./held-scene.ts";
 
 describe("the process that holds a plan's transactions", {
@@ -297,6 +298,46 @@ describe("MariaDB", { skip: whyNoServer("mariadb") ?? false }, () => {
     await scene.run("UPDATE T SET v = CONCAT(v, ' and mine') WHERE id = 2");
     await scene.with(({ plans }) => plans.apply("p"));
     assert.equal(await scene.original(), "1|one 2|rival and mine 3|mine");
+  });
+
+  it("[B2] [T3] a deadlock while a restore does work again takes back that restore, which can be tried again", async () => {
+    await using scene = await HeldScene.make(server);
+    const { id } = await scene.plan();
+    await scene.run("UPDATE T SET v = 'kept' WHERE id = 1");
+    await scene.with(async ({ registry, sandboxes }) => {
+      const { ref } = await sandboxes.getOrCreate(id, "db");
+      const { strategy } = await registry.resolve("transaction_rollback");
+      await strategy.checkpoint(ref, "first");
+      await scene.run("UPDATE T SET v = 'more' WHERE id = 2");
+      await scene.run("INSERT INTO T VALUES (3, 'more')");
+      await strategy.checkpoint(ref, "second");
+      await strategy.restoreCheckpoint(ref, "first");
+      const rival = await mysql.createConnection({
+        ...OWNER,
+        socketPath: join(server.folder, "own", "socket"),
+        database: "app",
+      });
+      try {
+        await rival.beginTransaction();
+        // The server gives up the transaction that has done less.
+        const others = Array.from({ length: 20 }, (_, n) => `(${n + 100}, 'rival')`);
+        await rival.query(`INSERT INTO ${scene.table} VALUES (3, 'rival'), ${others.join(", ")}`);
+        const restored = assert.rejects(strategy.restoreCheckpoint(ref, "second"), /Deadlock found/);
+        const waiting =
+          "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+        await until(async () => (await server.sql(waiting)) === "1", "the restore waits");
+        await rival.query(`UPDATE ${scene.table} SET v = 'rival' WHERE id = 1`);
+        await rival.rollback();
+        await restored;
+      } finally {
+        await rival.end();
+      }
+      assert.equal(await scene.inside(), "1|kept 2|more", "what was done before the deadlock is there");
+      await strategy.restoreCheckpoint(ref, "second");
+    });
+    assert.equal(await scene.inside(), "1|kept 2|more 3|more");
+    await scene.with(({ plans }) => plans.apply("p"));
+    assert.equal(await scene.original(), "1|kept 2|more 3|more");
   });
 
   it("has a lock of somebody else waited for, but not without end", async () => {

@@ -57,6 +57,11 @@ export class RecordedTransaction {
     return this.#steps;
   }
 
+  /** The steps that were in effect before the last restore. */
+  get before(): TransactionSteps {
+    return this.#before;
+  }
+
   status({ idleMilliseconds, ageMilliseconds }: TransactionPolicy): TransactionStatus {
     const after = (time: Date, milliseconds: number) => new Date(time.getTime() + milliseconds).toISOString();
     return {
@@ -140,6 +145,13 @@ export class RecordedTransaction {
     throw new SandboxRollbackError(`The checkpoint ${checkpointId} could not be restored: ${differs}`, {
       hint: "The diff of the plan shows what is in the sandbox.",
     });
+  }
+
+  /** Takes over what can be restored from a transaction whose steps this one has done again. */
+  continue({ steps, before }: Pick<RecordedTransaction, "steps" | "before">): void {
+    const shared = before.findIndex((step, position) => steps[position] !== step);
+    const known = shared < 0 ? before.length : shared;
+    this.#before = [...this.#steps.slice(0, known), ...before.slice(known)];
   }
 
   async #backTo(at: number): Promise<void> {

@@ -138,7 +138,13 @@ export class SandboxSession {
   }
 
   async restore(checkpointId: string): Promise<void> {
-    await this.#held().restore(checkpointId);
+    const transaction = this.#held();
+    try {
+      await transaction.restore(checkpointId);
+    } catch (thrown) {
+      await this.#reviveIfEnded(transaction.steps);
+      throw thrown;
+    }
   }
 
   async makeMarker(): Promise<{ readonly marker?: string }> {
@@ -293,12 +299,15 @@ export class SandboxSession {
 
   /** Runs the steps again after a failure that ended the whole transaction. */
   async #reviveIfEnded(steps: TransactionSteps): Promise<void> {
-    const [database, name] = [this.#database, this.#name];
+    const [database, name, ended] = [this.#database, this.#name, this.#transaction];
     if (database === undefined || name === undefined || database.isInTransaction) return;
     try {
       await database.rollback();
       const differs = await this.#again(name, steps);
-      if (differs === undefined) return;
+      if (differs === undefined) {
+        if (ended !== undefined) this.#held().continue(ended);
+        return;
+      }
       this.#gone(`its transaction was ended by a failure, and could not be done again: ${differs}`);
     } catch (thrown) {
       this.#gone(`its transaction was ended by a failure, and could not be done again: ${messageOf(thrown)}`);

@@ -27,6 +27,8 @@ const BUILT_IN_STRATEGIES: {
       (await import("./sqlite-snapshot/sqlite-snapshot.ts")).SqliteSnapshotStrategy,
     "postgres-database": async () =>
       (await import("./postgres-snapshot/postgres-snapshot.ts")).PostgresSnapshotStrategy,
+    "mysql-database": async () =>
+      (await import("./mariadb-snapshot/mariadb-snapshot.ts")).MariadbSnapshotStrategy,
   },
   overlay: {
     default: async () => (await import("./overlay/overlay.ts")).OverlayStrategy,
@@ -77,6 +79,12 @@ export function declareBuiltIn(registry: SandboxStrategyRegistry, context: Strat
   }
 }
 
+/** The types of databases by the server that a reference of `snapshot` names. */
+const SERVERS: { readonly [server: string]: string } = {
+  postgres: "postgres-database",
+  mariadb: "mysql-database",
+};
+
 /**
  * The reference of a snapshot of a database has its location, and names the kind of server if there is one;
  * that of a folder snapshot has none.
@@ -88,5 +96,5 @@ function typeOf({ strategyName, metadata }: SandboxRef): string | undefined {
   if (strategyName === "overlay")
     return (repository ?? repositoryAt) === undefined ? undefined : "git-checkout";
   if (strategyName !== "snapshot" || typeof metadata["location"] !== "string") return undefined;
-  return metadata["server"] === "postgres" ? "postgres-database" : "sqlite-database";
+  return SERVERS[String(metadata["server"])] ?? "sqlite-database";
 }

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { type DriverOptions, type DriverRequest, runDriver } from "../crash/run-driver.ts";
 import { type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { IS_LONG } from "../support/long-form.ts";
+import { CrashScene } from "./clone-crash-scene.ts";
 import { CloneScene, kill } from "./clone-scene.ts";
-import { leftIn, startServer, until } from "./held-scene.ts";
+import { startServer, until } from "./held-scene.ts";
 
 const TABLE = "CREATE TABLE t (id int PRIMARY KEY, v text); INSERT INTO t VALUES (1, 'old'), (2, 'old')";
 const WORK =
@@ -24,91 +22,12 @@ const APPLY = [
 /** Where an undo dies in the normal form: before it is decided, and after. */
 const UNDO = ["clone.prepare", "clone.note-landed"];
 
-/** A plan over a clone and a folder, whose operations die in processes of their own. */
-class CrashScene {
-  readonly scene: CloneScene;
-  readonly files: string;
-  #plans = 0;
-
-  constructor(scene: CloneScene) {
-    this.scene = scene;
-    this.files = join(scene.folder, "files");
-    mkdirSync(this.files);
-  }
-
-  async drive(operation: DriverRequest["operation"], options: DriverOptions = {}, label = "saved") {
-    const resources = [
-      { location: this.files, name: "files", strategy: "filesystem_copy" },
-      { location: this.scene.url, name: "db", strategy: "snapshot" },
-    ];
-    const { stateDir } = this.scene;
-    return await runDriver({ operation, stateDir, plan: this.scene.plan, resources, label }, options);
-  }
-
-  /** Makes the plan with work in it. */
-  async work(): Promise<void> {
-    this.#plans += 1;
-    this.scene.plan = `p${this.#plans}`;
-    const { failed } = await this.drive("create");
-    assert.equal(failed, undefined, failed?.stack);
-    await this.scene.run(WORK);
-    const path = await this.scene.with(({ plans }) => plans.path(this.scene.plan, "files"));
-    writeFileSync(join(String(path), "new"), "x");
-  }
-
-  async killedAt(operation: DriverRequest["operation"], point: string, label?: string): Promise<void> {
-    const end = await this.drive(operation, { failpoints: `${point}=kill` }, label);
-    assert.equal(end.signal, "SIGKILL", `${operation} was not killed at ${point}: ${end.failed?.stack}`);
-  }
-
-  /** The names of our own failpoints that an operation passes. */
-  async points(operation: DriverRequest["operation"]): Promise<string[]> {
-    const file = join(this.scene.folder, "trace");
-    rmSync(file, { force: true });
-    const end = await this.drive(operation, { trace: file });
-    assert.ok(end.done !== undefined, end.failed?.stack);
-    const names = readFileSync(file, "utf8")
-      .split("\n")
-      .map((line) => line.slice("failpoint ".length));
-    return [...new Set(names.filter((name) => name.startsWith("clone.")))];
-  }
-
-  /** Recovers twice; everything must be on the same side. */
-  async side(when: string): Promise<"old" | "new"> {
-    for (let time = 1; time <= 2; time += 1) {
-      const { pending } = await this.scene.with(async ({ recovery }) => recovery);
-      assert.deepEqual(pending, [], when);
-    }
-    assert.deepEqual(await this.scene.server.prepared(), [], `${when}: nothing is left prepared`);
-    const rows = await this.scene.original(
-      "SELECT id, v, to_regclass('made') IS NOT NULL FROM t ORDER BY id",
-    );
-    const sides = [
-      rows === "1|old|false\n2|old|false" ? "old" : rows === "1|new|true" ? "new" : `neither: ${rows}`,
-      existsSync(join(this.files, "new")) ? "new" : "old",
-    ];
-    const [first] = sides;
-    assert.ok(first === "old" || first === "new", `${when}: ${first}`);
-    assert.equal(sides[1], first, `${when}: all or nothing`);
-    return first;
-  }
-
-  async state(): Promise<string | undefined> {
-    return await this.scene.with(async ({ plans }) => (await plans.show(this.scene.plan)).state);
-  }
-
-  async isOpen(): Promise<boolean> {
-    return await this.scene.with(async ({ plans }) => (await plans.list()).length > 0);
-  }
-
-  /** The plan is over, and nothing of it is left. */
-  assertNothingLeft(when: string): void {
-    assert.deepEqual(this.scene.serverProcesses(), [], `${when}: no server is left`);
-    assert.deepEqual(leftIn(this.scene.stateDir), [], when);
-    assert.deepEqual(readdirSync(join(this.scene.stateDir, "sandboxes")), [], when);
-    assert.ok(!existsSync(join(this.scene.stateDir, "db")), when);
-  }
-}
+const OUTCOMES = {
+  work: WORK,
+  query: "SELECT id, v, to_regclass('made') IS NOT NULL FROM t ORDER BY id",
+  old: "1|old|false\n2|old|false",
+  new: "1|new|true",
+};
 
 describe("crashes of a plan over a clone of PostgreSQL and a folder", {
   skip: whyNoServer("postgres") ?? false,
@@ -121,7 +40,7 @@ describe("crashes of a plan over a clone of PostgreSQL and a folder", {
 
   it("[B4][C2] our process killed at every step of create and cancel leaves no server and nothing unknown", async () => {
     await using scene = await CloneScene.make(server, TABLE);
-    const crash = new CrashScene(scene);
+    const crash = new CrashScene(scene, OUTCOMES);
     const create = IS_LONG ? await crash.points("create") : CREATE;
     if (IS_LONG) await scene.with(({ plans }) => plans.cancel(scene.plan));
     for (const point of create) {
@@ -143,7 +62,7 @@ describe("crashes of a plan over a clone of PostgreSQL and a folder", {
 
   it("[B6][B7] our process killed at every step of apply and undo: all or nothing, and the work is still there", async () => {
     await using scene = await CloneScene.make(server, TABLE);
-    const crash = new CrashScene(scene);
+    const crash = new CrashScene(scene, OUTCOMES);
     await crash.work();
     const apply = IS_LONG ? await crash.points("apply") : APPLY;
     const undo = IS_LONG ? await crash.points("undo") : UNDO;
@@ -174,7 +93,7 @@ describe("crashes of a plan over a clone of PostgreSQL and a folder", {
 
   it("[B4] our process killed at every step of a rollback, a checkpoint and a restore: the clone is whole", async () => {
     await using scene = await CloneScene.make(server, TABLE);
-    const crash = new CrashScene(scene);
+    const crash = new CrashScene(scene, OUTCOMES);
     await crash.work();
     await scene.with(({ checkpoints }) => checkpoints.checkpoint(scene.plan, { label: "saved" }));
     await crash.killedAt("save-plan", "clone.checkpoint", "other");
@@ -201,7 +120,7 @@ describe("crashes of a plan over a clone of PostgreSQL and a folder", {
 
   it("[B6] the clone's server and the original's killed at the steps of apply: all or nothing", async () => {
     await using scene = await CloneScene.make(server, TABLE);
-    const crash = new CrashScene(scene);
+    const crash = new CrashScene(scene, OUTCOMES);
     await crash.work();
     const crashClone = () => {
       for (const pid of scene.serverProcesses()) kill(pid);

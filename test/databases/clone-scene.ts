@@ -13,26 +13,23 @@ let databases = 0;
  * A plan over a clone of a database of its own, as `db`, with its own state directory; ended with all
  * that belongs to it (`await using`).
  */
-export class CloneScene implements AsyncDisposable {
+export abstract class AnyCloneScene<Client> implements AsyncDisposable {
   readonly folder = mkdtempSync(join(fastFolder(), "drydock-clone-"));
   readonly server: TestServer;
   readonly database: string;
   /** The name of the plan. */
   plan = "p";
 
-  private constructor(server: TestServer) {
+  protected constructor(server: TestServer) {
     this.server = server;
     databases += 1;
     this.database = `d${process.pid}_${databases}`;
   }
 
-  /** Makes the database, filled by this script as the owner. */
-  static async make(server: TestServer, script: string): Promise<CloneScene> {
-    const scene = new CloneScene(server);
-    await server.sql(`CREATE DATABASE ${scene.database} OWNER owner`, "postgres");
-    await server.sql(`SET ROLE owner; ${script}`, scene.database);
-    return scene;
-  }
+  protected abstract connect(url: string): Promise<Client>;
+  protected abstract end(client: Client): Promise<void>;
+  /** Runs a script; the rows of its last statement, each as one text. */
+  abstract query(client: Client, script: string): Promise<string[]>;
 
   get stateDir(): string {
     return join(this.folder, "state");
@@ -58,31 +55,24 @@ export class CloneScene implements AsyncDisposable {
   }
 
   /** Lets clients of the clone work, on connections of their own. */
-  async inside<T>(action: (...clients: pg.Client[]) => Promise<T>, count = 1): Promise<T> {
-    const url = await this.with(({ plans }) => plans.path(this.plan, "db"));
-    const clients = Array.from({ length: count }, () => new pg.Client({ connectionString: url }));
-    for (const client of clients) {
-      // A restore or the end of the plan ends them.
-      client.on("error", () => undefined);
-      await client.connect();
-    }
+  async inside<T>(action: (...clients: Client[]) => Promise<T>, count = 1): Promise<T> {
+    const url = String(await this.with(({ plans }) => plans.path(this.plan, "db")));
+    const clients: Client[] = [];
     try {
+      while (clients.length < count) clients.push(await this.connect(url));
       return await action(...clients);
     } finally {
-      for (const client of clients) await client.end();
+      for (const client of clients) await this.end(client);
     }
   }
 
   async run(script: string): Promise<void> {
-    await this.inside(async (client) => void (await client.query(script)));
+    await this.inside(async (client) => void (await this.query(client, script)));
   }
 
   /** A query as text, in the clone. */
   async shown(query: string): Promise<string> {
-    return await this.inside(async (client) => {
-      const { rows } = await client.query({ text: query, rowMode: "array" });
-      return rows.map((row) => row.join("|")).join("\n");
-    });
+    return (await this.inside(async (client) => await this.query(client, query))).join("\n");
   }
 
   /** The same in the original, as the administrator. */
@@ -114,6 +104,34 @@ export class CloneScene implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const pid of this.serverProcesses()) kill(pid);
     removeFolder(this.folder);
+  }
+}
+
+/** The same with PostgreSQL. */
+export class CloneScene extends AnyCloneScene<pg.Client> {
+  /** Makes the database, filled by this script as the owner. */
+  static async make(server: TestServer, script: string): Promise<CloneScene> {
+    const scene = new CloneScene(server);
+    await server.sql(`CREATE DATABASE ${scene.database} OWNER owner`, "postgres");
+    await server.sql(`SET ROLE owner; ${script}`, scene.database);
+    return scene;
+  }
+
+  protected async connect(url: string): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: url });
+    // A restore or the end of the plan ends it.
+    client.on("error", () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  protected async end(client: pg.Client): Promise<void> {
+    await client.end();
+  }
+
+  async query(client: pg.Client, text: string): Promise<string[]> {
+    const results = [await client.query({ text, rowMode: "array" })].flat();
+    return (results.at(-1)?.rows ?? []).map((row) => row.join("|"));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
 import type { Connection, ConnectionOptions, FieldPacket } from "mysql2/promise";
 import { hideSecret } from "../../core/resource/secret-url.ts";
 import type { DatabaseValue, StatementResult } from "../../core/values/query.ts";
@@ -95,6 +96,26 @@ export class MysqlConnection {
     }
   }
 
+  /**
+   * The rows of a statement of ours as the server sends them: however many, and however long it takes. All of
+   * them have to be read.
+   */
+  async *stream(sql: string): AsyncGenerator<RawRow> {
+    const rows = rawConnection(this.#connection).query({ sql }).stream({ highWaterMark: ROWS_AHEAD });
+    try {
+      for await (const row of rows) yield row as RawRow;
+    } catch (thrown) {
+      throw mysqlError(thrown, this.#login.location, this.#login.secret, "");
+    }
+  }
+
+  /** All rows of a statement of ours, as text. */
+  async texts(sql: string): Promise<(readonly (string | null)[])[]> {
+    const rows: (readonly (string | null)[])[] = [];
+    for await (const row of this.stream(sql)) rows.push(row.map((value) => value?.toString() ?? null));
+    return rows;
+  }
+
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
@@ -147,7 +168,14 @@ interface RawConnection {
   readonly stream: Socket;
   readonly _handshakePacket: { readonly serverVersion: string };
   readonly _mariadbExtendedMetadata: boolean;
+  query(options: { readonly sql: string }): { stream(options: { highWaterMark: number }): Readable };
 }
+
+/** A row as the server sends it; bytes in the character set of `character_set_results`. */
+export type RawRow = readonly (Buffer | null)[];
+
+/** How many rows are read before somebody wants them. */
+const ROWS_AHEAD = 500;
 
 function rawConnection(connection: Connection): RawConnection {
   return (connection as unknown as { readonly connection: RawConnection }).connection;
@@ -219,7 +247,7 @@ function resultOf(
   return rowsOf(sets as readonly FieldPacket[], result as unknown as RawRows);
 }
 
-type RawRows = readonly (readonly (Buffer | null)[])[];
+type RawRows = readonly RawRow[];
 
 function rowsOf(fields: readonly FieldPacket[], rows: RawRows): StatementResult {
   return {

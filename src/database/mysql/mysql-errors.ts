@@ -1,3 +1,4 @@
+import { StatementError } from "../../core/errors/errors.ts";
 import {
   badStatement,
   changedByOthers,
@@ -68,7 +69,13 @@ export function mysqlError(
       message,
       "Use a database user with that privilege; the sandbox is as it was before it.",
     );
-  return badStatement(which, message);
+  return Object.assign(badStatement(which, message), { cause: { code } });
+}
+
+/** The driver's name of the error with which the server refused a statement, if that has none of its own. */
+export function refusalCode(thrown: unknown): string | undefined {
+  const cause = thrown instanceof StatementError ? thrown.cause : undefined;
+  return typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : undefined;
 }
 
 /** The names of errors that are known by their number alone. */

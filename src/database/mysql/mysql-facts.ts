@@ -10,6 +10,8 @@ export interface MysqlFacts {
   /** Whether a change of a row that another session has changed since can fail by itself. */
   readonly hasSnapshots: boolean;
   readonly whyNoPrepare: string | undefined;
+  /** The same, whatever tables the database has. */
+  readonly whyNoXa: string | undefined;
 }
 
 export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFacts> {
@@ -22,12 +24,14 @@ export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFact
     `SELECT t.TABLE_NAME FROM information_schema.TABLES t JOIN information_schema.ENGINES e ON e.ENGINE = t.ENGINE
      WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND COALESCE(e.XA, 'NO') <> 'YES' ORDER BY 1`,
   );
+  const whyNoXa = await whyNoPreparing(connection, version, isMaria);
   return {
     isMaria,
     product: isMaria ? `MariaDB ${version.split("-", 1)[0]}` : `MySQL ${version.split("-", 1)[0]}`,
     serverStartedAt: String(await serverStart(connection)),
     hasSnapshots: snapshots !== undefined,
-    whyNoPrepare: await whyNoPrepare(connection, version, isMaria, withoutTransactions),
+    whyNoPrepare: whyNoXa ?? whyNotThese(withoutTransactions),
+    whyNoXa,
   };
 }
 
@@ -54,19 +58,14 @@ export async function serverStart(connection: MysqlConnection): Promise<number> 
  * The reason why transactions can't be prepared: a prepared one must outlive its connection, and must be
  * found again.
  */
-async function whyNoPrepare(
+async function whyNoPreparing(
   connection: MysqlConnection,
   version: string,
   isMaria: boolean,
-  withoutTransactions: readonly string[],
 ): Promise<string | undefined> {
   const [major = 0, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
   const isOld = isMaria ? major < 10 || (major === 10 && minor < 5) : major < 8;
   if (isOld) return `prepared transactions do not outlive their connection on version ${version}`;
-  if (withoutTransactions.length > 0) {
-    const names = withoutTransactions.slice(0, 3).join(", ");
-    return `the engine of ${names}${withoutTransactions.length > 3 ? " and others" : ""} has no transactions`;
-  }
   try {
     await connection.run("XA RECOVER");
     return undefined;
@@ -74,4 +73,10 @@ async function whyNoPrepare(
     if (!(thrown instanceof DrydockError)) throw thrown;
     return "this user may not look for prepared transactions (XA_RECOVER_ADMIN)";
   }
+}
+
+function whyNotThese(withoutTransactions: readonly string[]): string | undefined {
+  if (withoutTransactions.length === 0) return undefined;
+  const names = withoutTransactions.slice(0, 3).join(", ");
+  return `the engine of ${names}${withoutTransactions.length > 3 ? " and others" : ""} has no transactions`;
 }

@@ -17,11 +17,32 @@ export async function makeMarkerTable(
   name: TransactionName,
 ): Promise<string | undefined> {
   const connection = await MysqlConnection.open(login);
-  const own = `drydock_${name.planId}_${name.resourceId}`.toLowerCase();
+  const own = markerName(name);
   try {
     if (await isAllowed(connection, `CREATE DATABASE IF NOT EXISTS ${own}`))
       return (await isAllowed(connection, tableIn(`${own}.landings`))) ? `${own}.landings` : undefined;
     return (await isAllowed(connection, tableIn(own))) ? own : undefined;
+  } finally {
+    await connection.close();
+  }
+}
+
+function markerName({ planId, resourceId }: Pick<TransactionName, "planId" | "resourceId">): string {
+  return `drydock_${planId}_${resourceId}`.toLowerCase();
+}
+
+/** Removes the table of a sandbox, wherever it is, if there is one. */
+export async function forgetMarker(
+  login: ServerLogin,
+  of: Pick<TransactionName, "planId" | "resourceId">,
+): Promise<void> {
+  const connection = await MysqlConnection.open(login);
+  const own = markerName(of);
+  try {
+    const isThere = async (what: string) =>
+      (await connection.run(`SHOW ${what} LIKE '${own}'`)).rows.length > 0;
+    if (await isThere("DATABASES")) await removeMarkerTable(connection, `${own}.landings`);
+    if (await isThere("TABLES")) await removeMarkerTable(connection, own);
   } finally {
     await connection.close();
   }

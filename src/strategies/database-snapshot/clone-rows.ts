@@ -16,6 +16,7 @@ import type {
   TableColumn,
 } from "../../database/server/clone/clone-changes.ts";
 import { rowPath, tablePath } from "../../database/server/clone/row-paths.ts";
+import { shownText } from "../../database/server/clone/shown-text.ts";
 import { sequencePath } from "./clone-diff.ts";
 
 /** How many bytes of a value are shown, and how many of a definition. */
@@ -85,9 +86,10 @@ function shownRow(table: TableChange, row: RowChange): ChangedRow {
 
 function shownValue(column: TableColumn | undefined, value: string | null): ShownValue {
   if (value === null) return { type: "null", text: "NULL" };
-  const kind = column?.kind ?? "text";
-  const isBytes = kind === "bytes";
-  const text = isBytes ? value.replace(/^\\x/, "") : value;
+  const known = column === undefined ? value : shownText(column, value);
+  const isBytes = known === undefined;
+  const kind = isBytes ? "bytes" : column?.kind === "bytes" ? "text" : (column?.kind ?? "text");
+  const text = known ?? value.replace(/^\\x/, "");
   const bytes = isBytes ? text.length / 2 : Buffer.byteLength(text);
   if (bytes <= MOST_OF_VALUE) return { type: kind, text };
   return {

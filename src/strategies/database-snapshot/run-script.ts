@@ -1,9 +1,8 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import type { StatementResult } from "../../core/values/query.ts";
-import { PostgresConnection } from "../../database/postgres/postgres-connection.ts";
-import type { ServerLogin } from "../../database/server/server-database.ts";
 import { whichOf } from "../../database/server/server-errors.ts";
-import { statementsOf } from "../../database/server/server-statements.ts";
+import { type Dialect, statementsOf } from "../../database/server/server-statements.ts";
+import { isReading } from "../../database/server/statement-effect.ts";
 
 /** Statements about transactions, and some that no transaction may have around them. */
 const ALONE = [
@@ -17,41 +16,59 @@ const ALONE = [
   "RELEASE",
   "VACUUM",
   "CALL",
+  "XA",
 ];
 
+/** A connection of the plan's user, which nobody else uses. */
+export interface ScriptConnection {
+  readonly dialect: Dialect;
+  run(sql: string, which?: string): Promise<StatementResult>;
+  /** Cuts the connection. */
+  drop(): void;
+  close(): Promise<void>;
+}
+
 /** Runs a script in a clone as the user of the plan: in one transaction, unless it has its own. */
-export async function runInClone(
-  login: ServerLogin,
+export async function runScript(
+  connection: ScriptConnection,
   script: string,
   { readOnly, signal }: { readonly readOnly: boolean; readonly signal: AbortSignal },
 ): Promise<StatementResult[]> {
-  const statements = statementsOf(script, "postgres");
-  const hasOwn = statements.some(
-    ({ words }) =>
-      ALONE.includes(words[0] ?? "") ||
-      words.includes("CONCURRENTLY") ||
-      words.slice(0, 2).join(" ") === "CREATE DATABASE",
-  );
-  if (readOnly && hasOwn)
-    throw new UsageError("Only reading is allowed, in a transaction that the script can't have a say in.", {
-      hint: "Leave out statements about transactions.",
-      code: "READ_ONLY",
-    });
-  const connection = await PostgresConnection.open(login);
   const stop = () => connection.drop();
   signal.addEventListener("abort", stop);
   try {
-    if (!hasOwn) await connection.run(`BEGIN ${readOnly ? "READ ONLY" : "READ WRITE"}`);
+    const statements = statementsOf(script, connection.dialect);
+    const hasOwn = statements.some(({ words }) => isAlone(words, connection.dialect));
+    if (readOnly && (hasOwn || statements.some(({ words }) => mayCommit(words, connection.dialect))))
+      throw new UsageError("Only reading is allowed, in a transaction that the script can't have a say in.", {
+        hint: "Leave out statements about transactions, and those that write.",
+        code: "READ_ONLY",
+      });
+    if (!hasOwn) await connection.run(`START TRANSACTION ${readOnly ? "READ ONLY" : "READ WRITE"}`);
     const results: StatementResult[] = [];
     for (const [at, { sql }] of statements.entries()) {
-      const { columns, rows, changes } = await connection.run(sql, [], whichOf(at, statements.length));
+      const { columns, rows, changes } = await connection.run(sql, whichOf(at, statements.length));
       results.push({ columns, rows, changes });
     }
-    if (!hasOwn) await connection.run("COMMIT", [], "");
+    if (!hasOwn) await connection.run("COMMIT", "");
     return results;
   } finally {
     signal.removeEventListener("abort", stop);
     // What is not committed goes with the connection.
     await connection.close();
   }
+}
+
+function isAlone(words: readonly string[], dialect: Dialect): boolean {
+  if (dialect === "mysql") return ALONE.includes(words[0] ?? "");
+  return (
+    ALONE.includes(words[0] ?? "") ||
+    words.includes("CONCURRENTLY") ||
+    words.slice(0, 2).join(" ") === "CREATE DATABASE"
+  );
+}
+
+/** In MySQL's dialect, a statement on definitions ends a transaction that only reads. */
+function mayCommit(words: readonly string[], dialect: Dialect): boolean {
+  return dialect === "mysql" && !isReading(words);
 }

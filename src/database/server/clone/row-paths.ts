@@ -1,5 +1,6 @@
 import { shortDigest } from "../../../system/data/short-digest.ts";
 import type { RowChange, TableShape } from "./clone-changes.ts";
+import { shownText } from "./shown-text.ts";
 
 const LONGEST_KEY = 100;
 
@@ -14,9 +15,14 @@ export function rowPath(table: TableShape, { before, after }: RowChange): string
   const key =
     table.key === undefined
       ? `#${shortDigest(JSON.stringify(values))}`
-      : table.key.map((at) => escaped(values[at] ?? "NULL")).join(",");
+      : table.key.map((at) => escaped(keyText(table, at, values[at] ?? "NULL"))).join(",");
   const short = key.length <= LONGEST_KEY ? key : `${key.slice(0, LONGEST_KEY)}~${shortDigest(key)}`;
   return `${tablePath(table)}/${short}`;
+}
+
+function keyText({ columns }: TableShape, at: number, value: string): string {
+  const column = columns[at];
+  return column === undefined ? value : (shownText(column, value) ?? value);
 }
 
 function escaped(text: string): string {

@@ -14,26 +14,31 @@ import { home, withPrivateMounts } from "./places.ts";
  * floor is start-floor.cjs: the least that a program of this Node can do for the same job. A last row
  * compares `run` with two Nodes: one that starts another in namespaces, which becomes `true`.
  *
- * The goal of `run` is 3.5 bare starts. It is missed: by turns, at real-time priority on a busy machine, 4.4
- * where the state of c6a4008c took 4.65. The floor takes 1.8, so the kernel, the disk and Node leave room for
- * it: what is missing is our own JavaScript, which finds out, checks and records what the floor knows
- * beforehand, and which each process calls once.
+ * The goal of `run` is 3.5 bare starts. It is missed: by turns, at real-time priority on a busy machine, 4.2
+ * to 4.5 where the state of 894cbadb took 4.7 to 4.9. The floor takes 1.5 to 1.8, so the kernel, the disk and
+ * Node leave room for it: what is missing is our own JavaScript, which finds out, checks and records what the
+ * floor knows beforehand, and which each process calls once.
  *
- * Where the processor time of a run goes, both processes together, as root, in bare starts (perf, ten runs):
+ * Where the processor time of a run goes, all processes together, as root, in bare starts (perf, ten runs):
  *
  * | part | bare starts |
  * |---|---|
- * | calls of the kernel: mounts, files, copies of the process and their ends | 0.8 |
- * | JavaScript that is interpreted, most of it called once | 0.8 |
- * | starting Node and V8 | 0.7 |
- * | shapes, classes, feedback: what V8 makes for code that it runs for the first time | 0.6 |
- * | compiling what is not kept: functions of Node's own modules, and regular expressions | 0.5 |
- * | page faults | 0.4 |
- * | taking over compiled code | 0.4 |
- * | optimizing | 0.4 |
- * | SQLite | 0.2 |
- * | other | 0.3 |
- * | all | 5.0 |
+ * | page faults: memory that V8 takes, and pages that the launcher shares until one of both writes | 0.8 |
+ * | other calls of the kernel: mounts, files, flushes | 0.7 |
+ * | JavaScript that is interpreted, most of it called once | 0.6 |
+ * | starting Node and V8 | 0.5 |
+ * | shapes, classes, feedback: what V8 makes for code that it runs for the first time | 0.4 |
+ * | functions of V8 and Node that JavaScript calls | 0.4 |
+ * | optimizing | 0.3 |
+ * | taking over compiled code | 0.2 |
+ * | copies of the process, what they become, and their ends | 0.2 |
+ * | compiling what is not kept: functions of Node's own modules, and regular expressions | 0.2 |
+ * | SQLite | 0.1 |
+ * | all | 4.4 |
+ *
+ * The processes: Drydock itself takes three quarters, the launcher a fifth, and the shell, `setpriv` and the
+ * command the rest. Of what Drydock takes, 40 % go by until its first line runs and its modules are there,
+ * 7 % for the copy, 36 % until the command may start, and 17 % after its end.
  *
  * What was tried and is no gain, by turns:
  * - A start-up snapshot of V8 with the program in it. Node has to read its file, 6 MB for an empty program,

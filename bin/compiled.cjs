@@ -16,7 +16,6 @@ const {
   fsyncSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readSync,
   renameSync,
   statSync,
@@ -35,7 +34,10 @@ const LAUNCHER = "launch.js";
 const OWN = /^[.][/][^/]+[.]js$/;
 const HEAD = Buffer.from("(function (exports, require, module, __filename, __dirname) {");
 const TAIL = Buffer.from("\n})");
+const NOTHING = Buffer.alloc(0);
 const modules = new Map();
+/** More than the largest file: what is not used takes no memory. */
+let memory = Buffer.allocUnsafeSlow(1 << 20);
 
 /** What a module exports. It is loaded once, whatever asks for it, so that all meet the same classes. */
 exports.load = function load(name) {
@@ -79,17 +81,15 @@ function loadFile(name) {
     return foreign(other);
   };
   module.place = placeOf(file, command);
+  const source = sourceOf(file);
   const own = readIfThere(module.place);
   // What V8 refuses was compiled with other flags. It stays: two users with different flags would write it in
   // turn.
   module.isFresh = own === undefined;
-  module.script = compiled(file, own ?? (command === RUN ? undefined : readIfThere(placeOf(file, RUN))));
+  const cachedData = own ?? (command === RUN ? undefined : readIfThere(placeOf(file, RUN)));
+  module.script = new Script(source, { filename: file, cachedData });
   module.script.runInThisContext()(module.exports, requireFrom, module, file, program);
   return module;
-}
-
-function compiled(file, cachedData) {
-  return new Script(sourceOf(file), { filename: file, cachedData });
 }
 
 /**
@@ -98,18 +98,27 @@ function compiled(file, cachedData) {
  * ASCII.
  */
 function sourceOf(path) {
+  return bytesOf(path, HEAD, TAIL).latin1Slice();
+}
+
+/**
+ * The content of a file, between others, until the next call: all are read into the same memory, because the
+ * kernel takes longer to give new memory than to read them.
+ */
+function bytesOf(path, head = NOTHING, tail = NOTHING) {
   const file = openSync(path);
   try {
     const { size } = fstatSync(file);
-    const bytes = Buffer.allocUnsafeSlow(HEAD.length + size + TAIL.length);
-    bytes.set(HEAD);
+    const whole = head.length + size + tail.length;
+    if (memory.length < whole) memory = Buffer.allocUnsafeSlow(whole);
+    memory.set(head);
     for (let at = 0; at < size; ) {
-      const length = readSync(file, bytes, HEAD.length + at, size - at, at);
+      const length = readSync(file, memory, head.length + at, size - at, at);
       if (length === 0) throw new Error(`${path} became shorter while it was read.`);
       at += length;
     }
-    bytes.set(TAIL, HEAD.length + size);
-    return bytes.latin1Slice();
+    memory.set(tail, head.length + size);
+    return memory.subarray(0, whole);
   } finally {
     closeSync(file);
   }
@@ -124,7 +133,7 @@ function keepWhole(file) {
   if (existsSync(place)) return;
   const { setFlagsFromString } = require("node:v8");
   setFlagsFromString("--no-lazy");
-  const script = compiled(file);
+  const script = new Script(sourceOf(file), { filename: file });
   setFlagsFromString("--lazy");
   write(place, script);
 }
@@ -146,7 +155,7 @@ function placeOf(file, folder) {
 
 function readIfThere(path) {
   try {
-    return readFileSync(path);
+    return bytesOf(path);
   } catch {
     return undefined;
   }

@@ -20,9 +20,10 @@ const dist = `${__dirname}/../dist`;
 if (process.env.DRYDOCK_FROM_SOURCE || !existsSync(`${dist}/program/cli.js`)) {
   void import("../src/cli/main.ts");
 } else {
-  // Traces of the bundle point into the source. Reading the maps is slow, so only a user who asks for traces
-  // pays.
+  // Traces of the bundle point into the source. Reading the maps is slow, and so is a trace for each file
+  // that is looked for and not there: only a user who asks for traces pays.
   if (process.argv.includes("--debug")) process.setSourceMapsEnabled(true);
+  else Error.stackTraceLimit = 0;
   const { keep, load } = require("./compiled.cjs");
   void load("cli.js").finished.then(({ hasOpened }) => {
     // Help and wrong use call little of the program: what they compile is not worth keeping.

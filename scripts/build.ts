@@ -14,8 +14,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { buildPage } from "./build-page.ts";
+import { exportValues } from "./bundle-exports.ts";
 import { fewFiles } from "./bundle-pieces.ts";
-import { directBuiltins, englishOnly } from "./bundle-plugins.ts";
+import { directBuiltins, englishOnly, plainFlags } from "./bundle-plugins.ts";
 import { makeDeclarations, PUBLIC_ENTRIES } from "./declarations.ts";
 import { manPage } from "./man-page.ts";
 
@@ -89,9 +90,6 @@ const OLDER_KIND = {
   format: "cjs",
 } as const;
 
-/** How esbuild copies what a module exports, to mark the copy as that of a module of the newer kind. */
-const COPY = 'mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod)';
-
 const IMPORTING = `export const resolve = (name) => import.meta.resolve(name);
 export const bring = (url) => import(url);
 `;
@@ -156,7 +154,7 @@ async function bundle(outdir: string): Promise<void> {
     },
     entryPoints: ENTRIES,
     external: ["koffi"],
-    plugins: [fewFiles, directBuiltins, englishOnly],
+    plugins: [fewFiles, directBuiltins, englishOnly, plainFlags],
   });
   const files = readdirSync(newer).filter((name) => name.endsWith(".js"));
   for (const name of files) importByCalls(join(newer, name));
@@ -165,11 +163,12 @@ async function bundle(outdir: string): Promise<void> {
     entryPoints: files.map((name) => join(newer, name)),
   });
   rmSync(newer, { recursive: true });
-  for (const name of files) exportAsMade(join(program, name));
+  exportValues(files.map((name) => join(program, name)));
   await build({
     ...{ ...options, ...OLDER_KIND, outdir: program, bundle: true },
     entryPoints: { launch: LAUNCHER },
     external: ["koffi"],
+    plugins: [directBuiltins],
   });
   writeFileSync(join(program, "package.json"), '{ "type": "commonjs" }\n');
   await build({
@@ -193,14 +192,6 @@ function importByCalls(file: string): void {
     .replace(/\bimport\("(?=[.]{1,2}[/])/g, '$$mport("')
     .replace(/\bimport\((?=\w)/g, "$$bring(");
   writeFileSync(file, text);
-}
-
-/**
- * Makes a module export the object with its exports itself. The copy has a second getter for each name, and
- * nothing looks for the mark. The text keeps its length, so that the source map stays right.
- */
-function exportAsMade(file: string): void {
-  writeFileSync(file, readFileSync(file, "utf8").replace(COPY, "mod=>mod".padEnd(COPY.length)));
 }
 
 /** Writes the files through which others get at the program. */

@@ -131,7 +131,8 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
         return await trustConfig(resolve(cwd, file), { trusted: await trusted(), environment });
       },
       close: async () => {
-        closed.abort();
+        // A reason of ours costs nothing; Node's would be an error with a trace.
+        closed.abort("closed");
         store.close();
       },
     };

@@ -29,7 +29,8 @@ export async function runCommandLine(): Promise<CommandEnd> {
 async function runCommand(context: CommandContext): Promise<number> {
   try {
     const args = exactArguments(process.argv.slice(2));
-    await buildProgram(context, process.platform).parseAsync(withHelpOption(args), { from: "user" });
+    const words = withHelpOption(args);
+    await buildProgram(context, process.platform, words).parseAsync(words, { from: "user" });
   } catch (thrown) {
     if (!(thrown instanceof TextRequest)) return reportError(context, thrown);
     await printText(context, thrown);

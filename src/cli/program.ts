@@ -18,10 +18,10 @@ export class TextRequest extends Error {
 }
 
 /**
- * The tree of commands. At first it has only names and summaries. A command's own file is loaded when the
- * command is called or asked for its help, and adds arguments, options and action.
+ * The tree of commands for these arguments. At first it has only names and summaries. A command's own file is
+ * loaded when the command is called or asked for its help, and adds arguments, options and action.
  */
-export function buildProgram(context: CommandContext, platform: string): Command {
+export function buildProgram(context: CommandContext, platform: string, args: readonly string[]): Command {
   const program = new Command("drydock");
   let help = "";
   program
@@ -38,7 +38,7 @@ export function buildProgram(context: CommandContext, platform: string): Command
       context.command = callOf(command);
       context.options = globalOptionsOf(command);
     });
-  makeGroup(program, COMMANDS, { context, platform, takeHelp: () => help });
+  makeGroup(program, COMMANDS, { context, platform, takeHelp: () => help, words: args });
   return program;
 }
 
@@ -46,10 +46,13 @@ interface Frame {
   readonly context: CommandContext;
   readonly platform: string;
   readonly takeHelp: () => string;
+  /** The arguments, from the name of a command in this group on. */
+  readonly words: readonly string[];
 }
 
 /**
- * The commands of an inner group are made when that group is called: each command costs time at every start.
+ * Each command costs time at every start. So a group has all its commands only if its first argument names
+ * none of them, and those of an inner group are made when that group is called.
  */
 function makeGroup(group: Command, entries: readonly CommandEntry[], frame: Frame): void {
   // An option after the name of a command belongs to that command, even if the group has it too.
@@ -57,11 +60,13 @@ function makeGroup(group: Command, entries: readonly CommandEntry[], frame: Fram
   addGlobalOptions(group);
   translateExits(group, frame);
   const loads = new Map<Command, () => Promise<void> | void>();
-  for (const entry of entries) {
+  const [word, ...words] = frame.words;
+  const called = entries.filter(({ name }) => name === word);
+  for (const entry of called.length > 0 ? called : entries) {
     const command = group.command(entry.name).summary(entry.summary).description(sentence(entry.summary));
     const { commands } = entry;
     loads.set(command, () =>
-      commands ? makeGroup(command, commands, frame) : loadCommand(command, entry, frame),
+      commands ? makeGroup(command, commands, { ...frame, words }) : loadCommand(command, entry, frame),
     );
   }
   group.hook("preSubcommand", async (_, command) => loads.get(command)?.());

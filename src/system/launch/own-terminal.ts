@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { calls, check } from "../calls/native.ts";
+import { calls, check, lastErrno } from "../calls/native.ts";
 import { O_CLOEXEC } from "../calls/open-flags.ts";
 import { launchCalls } from "./calls.ts";
 
@@ -16,6 +16,7 @@ const TIOCSWINSZ = 0x5414;
 const TIOCSCTTY = 0x540e;
 const TIOCSPTLCK = 0x40045431;
 const TIOCGPTPEER = 0x5441;
+const EPERM = 1;
 const LABEL = "the terminal";
 
 /**
@@ -41,7 +42,11 @@ export function openOwnTerminal(
   return { outer, inner };
 }
 
-/** Starts a new session, so that no signal to the command's group reaches the ancestors of the launcher. */
+/**
+ * Starts a new session, so that no signal to the command's group reaches the ancestors of the launcher. The
+ * kernel refuses that to a launcher that is a copy of Drydock: it leads one already.
+ */
 export function ownSession(): void {
-  check(launchCalls.setsid(), "setsid", "this process");
+  const session = launchCalls.setsid();
+  if (session >= 0 || lastErrno() !== EPERM) check(session, "setsid", "this process");
 }

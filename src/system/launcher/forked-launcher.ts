@@ -1,6 +1,6 @@
 import { closeSync, read, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { messageOf } from "../../core/errors/errors.ts";
+import { messageOf, SystemCallError } from "../../core/errors/errors.ts";
 import { failedWith, unlessFailed } from "../calls/errno.ts";
 import { bindAll, calls, check, cString, lazyCalls, waitForChild } from "../calls/native.ts";
 import { launchCalls } from "../launch/calls.ts";
@@ -12,10 +12,8 @@ import type { LauncherChild, LauncherDescriptors } from "./launcher-process.ts";
  * A launcher that is a copy of this process, made while it has hardly begun: a second Node would start for 40
  * milliseconds of processor time, and the programs that make its namespaces for some more.
  *
- * 1. We fork a first copy. It leads its own session, has only a launcher's descriptors, and dies with us.
- * 2. It makes the namespaces, and in them a second copy as a child of ours (CLONE_PARENT), so that only we
- *    wait for it. It tells us the pid and ends.
- * 3. The second copy dies with us too, runs the launcher's program, and so becomes the command.
+ * The kernel makes the copy in its namespaces, as their first process. The copy leads its own session, has
+ * only a launcher's descriptors, dies with us, runs the launcher's program, and so becomes the command.
  *
  * A copy runs JavaScript without an event loop, and ends by _exit. Nothing of a plan is in its memory: the
  * state directory has not been opened yet.
@@ -30,7 +28,6 @@ const AF_UNIX = 1;
 const SOCK_STREAM_CLOEXEC = 1 | 0o2000000;
 const SHUT_RDWR = 2;
 const SYS_CLONE = process.arch === "arm64" ? 220 : 56;
-const CLONE_PARENT = 0x8000;
 const CLONE_NEWIPC = 0x0800_0000;
 const CLONE_NEWUSER = 0x1000_0000;
 const CLONE_NEWPID = 0x2000_0000;
@@ -49,7 +46,6 @@ const ASIDE = 64;
 const CLOSE_ALL = 0xffff_ffff;
 const CONTROL = 3;
 const CHUNK_BYTES = 4096;
-const PID_LINE = /^pid (\d+)\n/;
 /** The threads of a Node with FORKING_FLAGS; none holds a lock that a copy needs. */
 const OWN_THREADS = /^(?:node|MainThread|V8Worker|DelayedTaskSche|libuv-worker)$/;
 
@@ -57,6 +53,12 @@ const OWN_THREADS = /^(?:node|MainThread|V8Worker|DelayedTaskSche|libuv-worker)$
 export interface Namespaces {
   /** Without privilege, a user namespace gives the right to make the others. */
   readonly users: boolean;
+}
+
+/** The user whom a user namespace knows as root. */
+interface User {
+  readonly uid: number;
+  readonly gid: number;
 }
 
 /**
@@ -72,8 +74,9 @@ export class ForkedLauncher implements LauncherChild {
   readonly ended: Promise<number>;
   #end: (code: Promise<number>) => void = () => undefined;
   readonly #control: number;
-  readonly #copy: number;
-  #first: number | undefined;
+  readonly #copy: number | undefined;
+  /** Why the kernel made no copy. */
+  readonly #denied: string | undefined;
   #hasEnded = false;
 
   constructor(program: string, descriptors: LauncherDescriptors, namespaces: Namespaces) {
@@ -82,20 +85,28 @@ export class ForkedLauncher implements LauncherChild {
     });
     const pair = Buffer.alloc(8);
     bindAll(copying);
-    bindAll(launchCalls);
     check(copying.socketpair(AF_UNIX, SOCK_STREAM_CLOEXEC, 0, pair), "socketpair", "the launcher");
     const [ours, theirs] = [pair.readInt32LE(0), pair.readInt32LE(4)];
     const wanted = { ...descriptors, control: theirs };
+    // The copy can't ask any more: in its user namespace nobody has a name yet.
+    const user = namespaces.users
+      ? { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 }
+      : undefined;
     this.#control = ours;
-    this.#copy = withoutSignals(
-      () => forkWithHeap(),
-      (mask) => liveAsCopy(program, wanted, namespaces, mask),
-    );
+    try {
+      this.#copy = withoutSignals(
+        () => forkWithHeap(() => copyInto(namespaces)),
+        (mask) => liveAsCopy(program, wanted, user, mask),
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof SystemCallError)) throw thrown;
+      this.#denied = thrown.message;
+    }
     closeSync(theirs);
   }
 
   get first(): number | undefined {
-    return this.#first;
+    return this.#copy;
   }
 
   write(text: string): void {
@@ -108,6 +119,7 @@ export class ForkedLauncher implements LauncherChild {
 
   /** Reads in a thread: sockets of Node take longer to load than the launcher to start. */
   listen(hear: (text: string) => void): Promise<string> {
+    if (this.#denied !== undefined) hear(`denied ${JSON.stringify(this.#denied)}\n`);
     const bytes = Buffer.alloc(CHUNK_BYTES);
     return new Promise((resolve, reject) => {
       const next = (): void => {
@@ -117,7 +129,7 @@ export class ForkedLauncher implements LauncherChild {
           if (hasEnded) resolve(this.#ends());
           else if (error !== null) reject(error);
           else {
-            hear(this.#withoutPid(bytes.toString("utf8", 0, length)));
+            hear(bytes.toString("utf8", 0, length));
             next();
           }
         });
@@ -127,9 +139,9 @@ export class ForkedLauncher implements LauncherChild {
   }
 
   kill(): void {
+    const copy = this.#copy;
     if (this.#hasEnded) return;
-    for (const pid of this.#first === undefined ? [this.#copy] : [this.#first])
-      unlessFailed(["ESRCH"], () => process.kill(pid, "SIGKILL"));
+    if (copy !== undefined) unlessFailed(["ESRCH"], () => process.kill(copy, "SIGKILL"));
     this.close();
   }
 
@@ -138,21 +150,10 @@ export class ForkedLauncher implements LauncherChild {
     if (!this.#hasEnded) copying.shutdown(this.#control, SHUT_RDWR);
   }
 
-  /** The first copy tells the pid of the second before anything else. */
-  #withoutPid(text: string): string {
-    const [line = "", pid] = this.#first === undefined ? (PID_LINE.exec(text) ?? []) : [];
-    if (pid !== undefined) {
-      this.#first = Number(pid);
-      // It has told us and ends, so that we need not wait for it here.
-      void waitForChild(this.#copy);
-    }
-    return text.slice(line.length);
-  }
-
   /** Every process that had the other side of the control socket has ended, or is about to. */
   #ends(): string {
     this.#end(
-      waitForChild(this.#first ?? this.#copy).then((status) => {
+      this.#statusOfCopy().then((status) => {
         this.#hasEnded = true;
         closeSync(this.#control);
         const signal = status & 0x7f;
@@ -160,6 +161,10 @@ export class ForkedLauncher implements LauncherChild {
       }),
     );
     return "";
+  }
+
+  async #statusOfCopy(): Promise<number> {
+    return this.#copy === undefined ? 1 << 8 : await waitForChild(this.#copy);
   }
 }
 
@@ -186,11 +191,11 @@ function withoutSignals(fork: () => number, live: (mask: Buffer) => never): numb
   return check(pid, "fork", "the launcher");
 }
 
-/** The life of both copies. */
+/** The life of the copy. */
 function liveAsCopy(
   program: string,
   { streams: [input, output, errors], control, passing }: LauncherDescriptors & { readonly control: number },
-  namespaces: Namespaces,
+  user: User | undefined,
   mask: Buffer,
 ): never {
   try {
@@ -202,13 +207,7 @@ function liveAsCopy(
     haveOnly([input, output, complaints, control, errors, passing]);
     check(launchCalls.setsid(), "setsid", "the launcher");
     check(launchCalls.chdir(cString("/")), "chdir", "/");
-    makeNamespaces(namespaces);
-    const pid = check(forkWithHeap(cloneBeside), "clone", "the launcher");
-    if (pid > 0) {
-      writeSync(CONTROL, `pid ${pid}\n`);
-      leaveCopy(0);
-    }
-    launchCalls.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (user !== undefined) becomeRootHere(user);
   } catch (thrown) {
     writeSync(CONTROL, `denied ${JSON.stringify(messageOf(thrown))}\n`);
     leaveCopy(1);
@@ -225,9 +224,13 @@ function liveAsCopy(
   leaveCopy(Number(process.exitCode ?? 0));
 }
 
-/** Like fork(2), but the new process is a child of our parent. */
-function cloneBeside(): number {
-  return copying.clone(SYS_CLONE, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+/**
+ * Like fork(2), but the copy begins in new namespaces. And fork(2) would wait for threads that allocate
+ * memory: ours have nothing to do.
+ */
+function copyInto({ users }: Namespaces): number {
+  const own = CLONE_NEWPID | CLONE_NEWIPC | (users ? CLONE_NEWUSER : 0);
+  return copying.clone(SYS_CLONE, own | SIGCHLD, 0, 0, 0, 0);
 }
 
 /** Makes these the descriptors from 0 on, and closes all others. */
@@ -239,12 +242,8 @@ function haveOnly(wanted: readonly number[]): void {
   check(launchCalls.closeRange(wanted.length, CLOSE_ALL, 0), "close_range", "descriptors");
 }
 
-/** In a user namespace we are root, so that we may make the others and enter them again. */
-function makeNamespaces({ users }: Namespaces): void {
-  const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
-  const own = CLONE_NEWPID | CLONE_NEWIPC | (users ? CLONE_NEWUSER : 0);
-  check(launchCalls.unshare(own), "unshare", "new namespaces");
-  if (!users) return;
+/** In a user namespace we are root, so that we may make the other namespaces and enter them again. */
+function becomeRootHere({ uid, gid }: User): void {
   // The kernel takes the map of groups only from a process that can't change its groups any more.
   writeFileSync("/proc/self/setgroups", "deny");
   writeFileSync("/proc/self/uid_map", `0 ${uid} 1`);

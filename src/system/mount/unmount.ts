@@ -1,5 +1,4 @@
 import { readlinkSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
 import { DrydockError, messageOf } from "../../core/errors/errors.ts";
 import { baseName, parentPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../calls/errno.ts";
@@ -93,17 +92,17 @@ export class UnmountError extends DrydockError {
 
 /** Fails if the work takes longer. The work itself goes on in its thread. */
 async function within(limitMs: number, work: Promise<void>): Promise<void> {
-  const clock = new AbortController();
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const clock = setTimeout(
+    () => reject(new DrydockError("TIMEOUT", `it took longer than ${limitMs} ms`)),
+    limitMs,
+  );
+  // What loses the race must not become an unhandled rejection.
+  work.catch(() => undefined);
   try {
-    const late = delay(limitMs, undefined, { signal: clock.signal }).then(() => {
-      throw new DrydockError("TIMEOUT", `it took longer than ${limitMs} ms`);
-    });
-    // The loser of the race must not become an unhandled rejection.
-    late.catch(() => undefined);
-    work.catch(() => undefined);
     await Promise.race([work, late]);
   } finally {
-    clock.abort();
+    clearTimeout(clock);
   }
 }
 

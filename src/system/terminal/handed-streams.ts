@@ -107,7 +107,8 @@ function handingOf(fd: 0 | 1 | 2): Handing {
       hint: "Give it a file, a pipe or /dev/null.",
     });
   if (stats.isFIFO() || stats.isSocket() || isMemoryDevice(stats)) return "as-is";
-  if (process.getBuiltinModule("node:tty").isatty(fd)) return "terminal";
+  // The module loads the streams, which takes a third of a bare start.
+  if (stats.isCharacterDevice() && process.getBuiltinModule("node:tty").isatty(fd)) return "terminal";
   if ((calls.fcntl(fd, F_GETFL, 0) & ACCESS) === O_RDWR) return "as-is";
   return fd === 0 && stats.isFile() && pathOfInput() !== undefined ? "reopened" : "pumped";
 }

@@ -72,7 +72,10 @@ export class TableOrder {
     return new TableOrder(tables, references);
   }
 
-  /** Makes references in a circle wait, or wait no more. It is part of the transaction: no other session sees it. */
+  /**
+   * Makes references in a circle wait, or wait no more. It is part of the transaction: no other session sees
+   * it.
+   */
   async letWait(connection: PostgresConnection, waits: boolean): Promise<void> {
     for (const { from, name } of this.#inCircles)
       await connection.run(

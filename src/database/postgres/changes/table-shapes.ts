@@ -87,8 +87,8 @@ export function rowText(alias: string, columns: readonly TableColumn[]): string 
 }
 
 /**
- * A value as the text that its type's own functions write and read. A cast to text may be another one: that of
- * bpchar leaves out spaces, and users can make their own.
+ * A value as the text that its type's own functions write and read. A cast to text may be another one: that
+ * of bpchar leaves out spaces, and users can make their own.
  */
 export function valueText(value: string, { type }: TableColumn): string {
   if (type === "boolean") return `${value}::text`;

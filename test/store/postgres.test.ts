@@ -53,12 +53,19 @@ function told(planId: string, event: string): StoreChange {
 }
 
 describe("PostgreSQL as the store", { skip }, () => {
+  const warnings: string[] = [];
+  const warned = ({ message }: Error) => warnings.push(message);
+
   before(async () => {
+    process.on("warning", warned);
     server = new TestPostgres();
     await server.startFilled();
   });
 
-  after(() => server.remove());
+  after(() => {
+    process.off("warning", warned);
+    server.remove();
+  });
 
   describeRecords(fixture);
   describeClaims(fixture);
@@ -192,6 +199,19 @@ describe("PostgreSQL as the store", { skip }, () => {
   });
 
   describe("many at once", () => {
+    it("[M1] take their turns on one connection, as its driver wants", async () => {
+      const store = await fixture.openEmpty();
+      const ids = ["A", "B", "C"];
+      await Promise.all(ids.map((id) => store.write([{ put: "plan", record: plan(id) }], "ordered")));
+      const found = await Promise.all(ids.map((id) => store.plan(id)));
+      assert.deepEqual(
+        found.map((each) => each?.id),
+        ids,
+      );
+      store.close();
+      assert.deepEqual(warnings, []);
+    });
+
     it("[M1, A14] never grant overlapping claims to two owners", async () => {
       (await fixture.openEmpty()).close();
       const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgresStore(login())));

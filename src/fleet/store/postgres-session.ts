@@ -20,6 +20,7 @@ export class PostgresSession {
   readonly #login: ServerLogin;
   readonly #prelude: (client: PostgresClient) => Promise<void>;
   #client: Promise<PostgresClient> | undefined;
+  #turn: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   /** `prelude` is run on each new connection, before anything else. */
@@ -30,9 +31,22 @@ export class PostgresSession {
 
   /**
    * Runs a text of one or more statements as one transaction, and returns the rows of each. Repeats it if the
-   * connection is lost, or if the server ended it in favour of another one.
+   * connection is lost, or if the server ended it in favour of another one. Texts that are run at the same
+   * time take their turns.
    */
   async run(sql: string): Promise<readonly Rows[]> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = this.#turn;
+    this.#turn = promise;
+    await before;
+    try {
+      return await this.#run(sql);
+    } finally {
+      resolve();
+    }
+  }
+
+  async #run(sql: string): Promise<readonly Rows[]> {
     const deadline = milliseconds() + this.#login.patienceMs;
     for (;;) {
       const client = await this.#connected(deadline);

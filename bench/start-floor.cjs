@@ -23,7 +23,7 @@ const MADV_DOFORK = 11;
 const HIGHEST_ADDRESS = 2 ** 47 - 2 ** 32;
 const NEW_PIDS_AND_IPC = 0x2800_0000;
 const NEW_MOUNTS = 0x2_0000;
-const CLONE_PARENT_SIGCHLD = 0x8000 | 17;
+const SIGCHLD = 17;
 const SYS_CLONE = process.arch === "arm64" ? 220 : 56;
 const PRIVATE = 0x4_4000;
 const BIND = 0x1000;
@@ -33,7 +33,6 @@ process.dlopen(addon, koffiFile);
 const c = addon.exports.load(null);
 const call = {
   madvise: c.func("int madvise(uint64_t address, uint64_t size, int advice)"),
-  fork: c.func("int fork()"),
   clone: c.func("long syscall(long number, uint64_t flags, uint64_t a, uint64_t b, uint64_t c, uint64_t d)"),
   pipe: c.func("int pipe(void *pair)"),
   unshare: c.func("int unshare(int flags)"),
@@ -44,10 +43,9 @@ const call = {
 };
 
 const [told, tell] = pipe();
-const [ready, report] = pipe();
 call.madvise(0x1_0000, HIGHEST_ADDRESS - 0x1_0000, MADV_DOFORK);
-const first = call.fork();
-if (first === 0) become();
+const copy = must(call.clone(SYS_CLONE, NEW_PIDS_AND_IPC | SIGCHLD, 0, 0, 0, 0), "clone");
+if (copy === 0) become();
 
 const database = new DatabaseSync(`${folder}/floor.db`);
 database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS t (v)");
@@ -56,24 +54,15 @@ const layers = `${folder}/layers`;
 for (const name of OVERLAYS)
   for (const part of ["upper", "work", "merged"]) mkdirSync(`${layers}/${name}/${part}`, { recursive: true });
 writeSync(tell, "1");
-const pid = numberFrom(ready);
-call.waitpid(first, Buffer.alloc(4), 0);
 const status = Buffer.alloc(4);
-call.waitpid(pid, status, 0);
+call.waitpid(copy, status, 0);
 rmSync(layers, { recursive: true });
 database.exec("INSERT INTO t VALUES (3)");
 database.close();
 process.exit(status.readInt32LE() === 0 ? 0 : 1);
 
-/** The life of the copy: the first one makes the namespaces, and a second one in them. */
+/** The life of the copy. */
 function become() {
-  must(call.unshare(NEW_PIDS_AND_IPC), "unshare");
-  call.madvise(0x1_0000, HIGHEST_ADDRESS - 0x1_0000, MADV_DOFORK);
-  const second = must(call.clone(SYS_CLONE, CLONE_PARENT_SIGCHLD, 0, 0, 0, 0), "clone");
-  if (second > 0) {
-    writeSync(report, String(second).padEnd(8));
-    call.exit(0);
-  }
   readSync(told, Buffer.alloc(1));
   must(call.unshare(NEW_MOUNTS), "unshare");
   must(call.mount(null, "/", null, PRIVATE, null), "mount /");
@@ -83,7 +72,7 @@ function become() {
     must(call.mount("overlay", `${at}/merged`, "overlay", 0, options), "mount an overlay");
   }
   for (let at = 0; at < BINDS; at += 1) must(call.mount("/usr", "/usr", null, BIND, null), "mount");
-  for (const fd of [told, tell, ready, report]) closeSync(fd);
+  for (const fd of [told, tell]) closeSync(fd);
   const script = "(exec /usr/bin/setpriv --bounding-set=-wake_alarm -- /usr/bin/true); exit $?";
   call.execve("/bin/sh", ["sh", "-c", script, null], [null]);
   call.exit(1);
@@ -93,12 +82,6 @@ function pipe() {
   const pair = Buffer.alloc(8);
   must(call.pipe(pair), "pipe");
   return [pair.readInt32LE(0), pair.readInt32LE(4)];
-}
-
-function numberFrom(fd) {
-  const bytes = Buffer.alloc(8);
-  readSync(fd, bytes);
-  return Number(bytes.toString());
 }
 
 /** A copy has nobody to tell but its standard error. */

@@ -14,8 +14,8 @@ import { home, withPrivateMounts } from "./places.ts";
  * floor is start-floor.cjs: the least that a program of this Node can do for the same job. A last row
  * compares `run` with two Nodes: one that starts another in namespaces, which becomes `true`.
  *
- * The goal of `run` is 3.5 bare starts. It is missed: by turns, at real-time priority on a busy machine, 4.2
- * to 4.5 where the state of 894cbadb took 4.7 to 4.9. The floor takes 1.5 to 1.8, so the kernel, the disk and
+ * The goal of `run` is 3.5 bare starts. It is missed: by turns, at real-time priority on a busy machine, 3.7
+ * to 4.5 where the state of 894cbadb took 4.3 to 4.9. The floor takes 1.4 to 1.7, so the kernel, the disk and
  * Node leave room for it: what is missing is our own JavaScript, which finds out, checks and records what the
  * floor knows beforehand, and which each process calls once.
  *
@@ -45,6 +45,7 @@ import { home, withPrivateMounts } from "./places.ts";
  *   which takes a third of a bare start more than its own snapshot; and with 11 MB for ours, `plan list`
  *   takes 2.9 bare starts instead of 1.8. That one was not warmed: V8 compiled its functions anew.
  * - Shorter names in the bundle, and to keep also what a second run compiled: the kept code is as large.
+ * - Another size of the young part of V8's memory (4, 6, 12 MB), and no threads of V8 (`--v8-pool-size=0`).
  * - Settings that keep V8 from optimizing, at the start, where V8 then refuses the compiled code of Node's
  *   own modules, or later: the interpreter takes what the compilers took. (What V8 optimizes it compiles in
  *   the same thread, because a copy needs that.)

@@ -89,7 +89,10 @@ describe("In a container of podman", { skip: whyNoPodman() ?? false }, () => {
       const { status, stdout, stderr } = container.drydock("run", "--apply", "--", "sh", "-c", SCRIPT);
       assert.equal(status, 0, stderr);
       assert.match(stdout, /^\/.*\/\.local\/state\/drydock\/sandboxes\/.*\n1\n$/);
-      assert.match(stderr, /There are no namespaces here \(unshare.*operation not permitted.*\).*Landlock/i);
+      assert.match(
+        stderr,
+        /There are no namespaces here \((?:unshare|clone).*operation not permitted.*\).*Landlock/i,
+      );
       assert.match(stderr, /cannot create \/work\/outside/);
       assert.equal(readFileSync(join(container.project, "a.txt"), "utf8"), "one\ntwo\n");
       const doctor = container.drydock("doctor").stdout;

@@ -20,7 +20,7 @@ for (const actor of ACTORS) {
       assert.equal(variable, place);
       assert.ok(temporary.startsWith(`${stage.state}/runs/`), temporary);
       const said =
-        /^There are no namespaces here \(unshare.*no space left.*Landlock.*It can read the rest/gim;
+        /^There are no namespaces here \((?:unshare|clone).*no space left.*Landlock.*It can read the rest/gim;
       assert.equal([...stderr.matchAll(said)].length, 1, stderr);
       assert.match(stderr, /wrote 2 files outside the plan; not landed: ~\/x, \/tmp 1/);
       assert.equal(stage.read("project/a.txt"), "one\ntwo\n");
@@ -45,7 +45,7 @@ for (const actor of ACTORS) {
       assertRefused(
         stage.drydock(["run", "--strict", "--", "true"]),
         1,
-        /strict command can't be run here: without namespaces \(unshare.*\) nothing hides the sockets/,
+        /strict command can't be run here: without namespaces \((?:unshare|clone).*\) nothing hides the sockets/,
         /user\.max_user_namespaces .*sysctl; or leave out --strict/,
       );
       assert.deepEqual(readdirSync(join(stage.state, "sandboxes")), []);
@@ -58,7 +58,7 @@ for (const actor of ACTORS) {
       assert.equal(status, 0, stdout);
       assert.match(
         stdout,
-        /\nok +run +commands run with Landlock \(version \d+\), without namespaces: unshare.*; for more, set user\.max_user_namespaces/,
+        /\nok +run +commands run with Landlock \(version \d+\), without namespaces: (?:unshare|clone).*; for more, set user\.max_user_namespaces/,
       );
     });
 

@@ -110,8 +110,9 @@ export class ForkedLauncher implements LauncherChild {
   }
 
   write(text: string): void {
-    const bytes = Buffer.from(text);
     // A launcher that has ended says why, or its end does.
+    if (this.#hasEnded) return;
+    const bytes = Buffer.from(text);
     unlessFailed(["EPIPE", "ECONNRESET"], () => {
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#control, bytes, at);
     });
@@ -188,7 +189,7 @@ function withoutSignals(fork: () => number, live: (mask: Buffer) => never): numb
   const pid = fork();
   if (pid === 0) live(mask);
   copying.signalMask(SIG_SETMASK, mask, null);
-  return check(pid, "fork", "the launcher");
+  return check(pid, "clone", "new namespaces");
 }
 
 /** The life of the copy. */

@@ -53,6 +53,22 @@ export function describeHeld(kind: ServerKind): void {
       assert.deepEqual(await server.prepared(), []);
     });
 
+    it("runs a script with a transaction of its own as the one unit that a script is", async () => {
+      await using scene = await HeldScene.make(server);
+      await scene.plan();
+      await scene.run(
+        "BEGIN; UPDATE T SET v = 'changed' WHERE id = 1; COMMIT; START TRANSACTION; DELETE FROM T WHERE id = 2; COMMIT",
+      );
+      assert.equal(await scene.inside(), "1|changed");
+      await assert.rejects(scene.run("BEGIN; DELETE FROM T; COMMIT; BEGIN; SELECT nothing; COMMIT"), {
+        code: "SQL",
+      });
+      for (const script of ["BEGIN; DELETE FROM T; ROLLBACK", "DELETE FROM T; COMMIT"])
+        await assert.rejects(scene.run(script), /can't be run in a plan/);
+      assert.equal(await scene.inside(), "1|changed");
+      assert.equal(await scene.original(), "1|one 2|two");
+    });
+
     it("[A17] leaves nothing when it is over: no process, no file, no password, nothing prepared", async () => {
       await using scene = await HeldScene.make(server);
       await scene.plan();

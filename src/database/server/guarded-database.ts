@@ -2,7 +2,12 @@ import type { StatementResult } from "../../core/values/query.ts";
 import { Cancellation } from "./cancellation.ts";
 import type { ServerLogin, ServerStatement } from "./server-database.ts";
 import { whichOf } from "./server-errors.ts";
-import { type Dialect, type ScriptStatement, statementsOf } from "./server-statements.ts";
+import {
+  type Dialect,
+  type ScriptStatement,
+  statementsOf,
+  withoutOwnTransactions,
+} from "./server-statements.ts";
 
 /** The savepoint that encloses what may still fail. Clients of a plan have no savepoint of this name. */
 export const GUARD = "drydock_guard";
@@ -67,7 +72,7 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   }
 
   async run(script: string, { readOnly = false } = {}): Promise<readonly ServerStatement[]> {
-    const statements = statementsOf(script, this.#traits.dialect);
+    const statements = withoutOwnTransactions(statementsOf(script, this.#traits.dialect));
     for (const statement of statements) this.assertRunnable(statement, readOnly);
     const results: ServerStatement[] = [];
     try {

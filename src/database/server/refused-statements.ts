@@ -25,7 +25,10 @@ const POSTGRES: readonly Rule[] = [
     "a transaction with temporary objects can't be prepared",
   ],
   [/^DECLARE\b.*\bWITH HOLD\b/, "a transaction with such a cursor can't be prepared"],
-  [/^COPY\b.*\b(?:STDIN|STDOUT)\b/, "a plan has no stream to copy from or to; use INSERT, or SELECT"],
+  [
+    /^COPY\b.*\b(?:STDIN|STDOUT)\b/,
+    "a script has no stream to copy from or to; run it by psql in the plan ('drydock plan exec PLAN -- psql -f FILE')",
+  ],
 ];
 
 const MYSQL_ALLOWED =

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assertRunnable } from "./refused-statements.ts";
-import { type Dialect, statementsOf } from "./server-statements.ts";
+import { type Dialect, statementsOf, withoutOwnTransactions } from "./server-statements.ts";
 
 const sqlOf = (script: string, dialect: Dialect) => statementsOf(script, dialect).map(({ sql }) => sql);
 
@@ -32,6 +32,30 @@ describe("statementsOf", () => {
     ];
     assert.deepEqual(sqlOf(statements.join(";\n"), "mysql"), statements);
     assert.deepEqual(statementsOf("/*!50000 COMMIT */", "mysql")[0]?.words, ["COMMIT"]);
+  });
+});
+
+describe("withoutOwnTransactions", () => {
+  const kept = (script: string) =>
+    withoutOwnTransactions(statementsOf(script, "postgres")).map(({ sql }) => sql);
+
+  it("leaves out BEGIN and COMMIT where they belong together", () => {
+    assert.deepEqual(kept("SELECT 1; begin; SELECT 2; COMMIT; START TRANSACTION; SELECT 3; END; SELECT 4"), [
+      "SELECT 1",
+      "SELECT 2",
+      "SELECT 3",
+      "SELECT 4",
+    ]);
+  });
+
+  it("leaves everything else for what refuses it", () => {
+    for (const script of [
+      ...["COMMIT", "BEGIN; SELECT 1", "BEGIN; SELECT 1; COMMIT AND CHAIN", "BEGIN; SELECT 1; ROLLBACK"],
+      "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT 1; COMMIT",
+    ])
+      assert.match(kept(script).join(";"), /BEGIN|COMMIT|ROLLBACK/, script);
+    assert.deepEqual(kept("BEGIN; SELECT 1; COMMIT; COMMIT"), ["SELECT 1", "COMMIT"]);
+    assert.deepEqual(kept("BEGIN; BEGIN; COMMIT"), ["BEGIN"]);
   });
 });
 

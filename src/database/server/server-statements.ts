@@ -64,6 +64,25 @@ export function statementsOf(script: string, dialect: Dialect): ScriptStatement[
   return statements;
 }
 
+const BEGINS = /^(?:BEGIN|START TRANSACTION)(?: WORK| TRANSACTION)?(?: READ WRITE)?$/;
+const COMMITS = /^(?:COMMIT|END)(?: WORK| TRANSACTION)?$/;
+
+/**
+ * The statements of a script that runs as one unit in any case: without the BEGIN and COMMIT around some of
+ * them, which say just that. Where these do not belong together, nothing is left out.
+ */
+export function withoutOwnTransactions(statements: readonly ScriptStatement[]): readonly ScriptStatement[] {
+  const kept: ScriptStatement[] = [];
+  let isInside = false;
+  for (const statement of statements) {
+    const words = statement.words.join(" ");
+    if (BEGINS.test(words) && !isInside) isInside = true;
+    else if (COMMITS.test(words) && isInside) isInside = false;
+    else kept.push(statement);
+  }
+  return isInside ? statements : kept;
+}
+
 /** The statement that is being read. */
 class OpenStatement {
   from = 0;

@@ -3,8 +3,10 @@ import { describe, it } from "node:test";
 import { drizzle } from "drizzle-orm/mysql2";
 import { migrate } from "drizzle-orm/mysql2/migrator";
 import type { TestServer } from "../support/database-servers.ts";
+import { itInLongForm } from "../support/long-form.ts";
 import { DrizzleProject } from "./drizzle-project.ts";
 import { until } from "./held-scene.ts";
+import { migrateByKnex } from "./knex-project.ts";
 import type { MysqlTools } from "./mysql-tools.ts";
 
 /** What becomes of the work of clients: it is done again, lands, or is taken back by the server. */
@@ -99,6 +101,19 @@ export function describeMysqlWork(
       assert.equal(dump("", "app"), before);
       await apply(at.scene);
       assert.equal(await server().sql("SELECT id, name FROM customers"), "1|Ann; --\n2|it's Bob");
+    });
+
+    itInLongForm("[B1][B3] knex lands data by its own migrations", async () => {
+      const direct = (database: string) =>
+        `mysql://root@localhost/${database}?socketPath=${socketOf(server().url())}`;
+      for (const database of ["app", "direct"]) await migrateByKnex("mysql2", direct(database), 1);
+      await using at = await open();
+      const before = dump("", "app");
+      const inside = await migrateByKnex("mysql2", at.url, 2);
+      assert.equal(dump("", "app"), before);
+      await apply(at.scene);
+      assert.deepEqual(await migrateByKnex("mysql2", direct("direct"), 2), inside);
+      assert.equal(dump("", "app", "goods"), dump("", "direct", "goods"));
     });
 
     it("[B2] a deadlock takes back the work of one client; what the plan did before is done again", async () => {

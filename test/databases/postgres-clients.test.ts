@@ -4,8 +4,10 @@ import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import pg from "pg";
 import { OWNER, postgresProgram, type TestServer, whyNoServer } from "../support/database-servers.ts";
+import { itInLongForm } from "../support/long-form.ts";
 import { DrizzleProject, MIGRATED } from "./drizzle-project.ts";
 import { HeldScene, startServer, until } from "./held-scene.ts";
+import { migrateByKnex } from "./knex-project.ts";
 import { describeMessages, type Opened, SLEEPING } from "./postgres-messages.ts";
 
 /** What people write for psql: transactions, savepoints, COPY, cursors, prepared statements, definitions. */
@@ -410,6 +412,19 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
     migrate(server.url("direct"));
     assert.equal(inside, dump(server.url("direct"), ...schemas));
     assert.equal(dump(server.url(), ...schemas), dump(server.url("direct"), ...schemas));
+  });
+
+  itInLongForm("[B1][B3] knex does in a plan what it does in the database", async () => {
+    const goods = ["-t", "goods", "-t", "goods_id_seq"];
+    await using at = await open();
+    const before = dump(server.url());
+    const inside = await migrateByKnex("pg", at.url, 2);
+    assert.equal(dump(server.url()), before);
+    await apply(at.scene);
+    assert.deepEqual(await migrateByKnex("pg", server.url("direct"), 2), inside);
+    assert.equal(dump(server.url(), ...goods), dump(server.url("direct"), ...goods));
+    for (const database of ["app", "direct"])
+      await server.sql("DROP TABLE goods, knex_migrations, knex_migrations_lock", database);
   });
 
   describeMessages(open);

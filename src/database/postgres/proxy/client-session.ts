@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { messageOf } from "../../../core/errors/errors.ts";
+import { writeGathered } from "../../server/gathered-writes.ts";
 import { Interruption } from "../../server/interruption.ts";
 import { type ClientStatement, clientStatements, READ_ONLY } from "./client-statement.ts";
 import { ClientFailure, ClientUnits, type PlanParts, responseOf } from "./client-units.ts";
@@ -86,7 +87,7 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   }
 
   answer(bytes: Buffer): boolean {
-    return this.#socket.destroyed || !this.#socket.writable || this.#socket.write(bytes);
+    return this.#socket.destroyed || !this.#socket.writable || writeGathered(this.#socket, bytes);
   }
 
   async drained(): Promise<void> {

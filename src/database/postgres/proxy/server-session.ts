@@ -1,5 +1,6 @@
 import type { Hash } from "node:crypto";
 import type { BorrowedStream } from "../../server/borrowed-stream.ts";
+import { writeGathered } from "../../server/gathered-writes.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 import {
   errorFields,
@@ -118,7 +119,7 @@ export class ServerSession implements MessageSink {
       if (this.#awaited.length === 0) this.#idle = Promise.withResolvers();
       this.#awaited.push(awaited);
     }
-    if (stream.write(bytes)) return;
+    if (writeGathered(stream, bytes)) return;
     const drained = new Promise<void>((done) => stream.once("drain", done));
     await (this.isIdle ? drained : Promise.race([drained, this.#idle.promise]));
   }

@@ -16,32 +16,42 @@ export interface Pack {
   readonly files: readonly string[];
 }
 
-/** The files that are packed, by folder, and how many at most: those that leave nothing in a process. */
+/**
+ * The files that are packed, by folder, and how many at most: so many that a pack takes no longer than the
+ * longest file that is alone. Not packed are files that take long by themselves, those whose tests another
+ * file makes (the report would find none in them), and those that remember in their process what they tried
+ * (test/crash).
+ */
 const PACKED: readonly (readonly [names: RegExp, most: number])[] = [
   [/^(src)\/(?:(?:cli|commit|config|core|sandboxes|serve|store|strategies|system|testing)\/|[^/]+$)/, 25],
-  [/^(test\/library)\//, 6],
+  [/^(test\/(?:end-to-end|library|security))\//, 8],
+  [/^(test\/(?:git|serve))\//, 6],
+  [/^(test\/(?:adapters|commit|custom|merging))\//, 4],
+  [/^(test\/(?:agents|review))\//, 3],
 ];
 
 /** What would reach the other tests of a process: hooks of a whole file, and a changed environment. */
 const REACHES_OTHERS =
   /^(?:before|after)(?:Each)?\(|process\.env\["\w+"\] = |delete process\.env|assign\(process\.env/m;
 
-/** The files in packs, in the order of the first of each; a pack's program is written to this folder. */
+/**
+ * The files in packs, in the order of the first of each; a pack's program is written to this folder. The
+ * files of a folder are dealt out in turn, so that those that take longest are not together.
+ */
 export function packsOf(files: readonly string[], folder: string): readonly Pack[] {
-  const packs: string[][] = [];
-  const open = new Map<string, string[]>();
-  for (const file of files) {
-    const [key, most] = packOf(file);
-    const pack = open.get(key);
-    if (pack !== undefined && pack.length < most) {
-      pack.push(file);
-      continue;
-    }
-    const begun = [file];
-    packs.push(begun);
-    open.set(key, begun);
+  const packs = new Map<string, string[]>();
+  const dealt = new Map<string, number>();
+  const rules = new Map(files.map((file) => [file, packOf(file)]));
+  const members = Map.groupBy(files, (file) => rules.get(file)?.[0]);
+  for (const [file, [key, most]] of rules) {
+    const number = dealt.get(key) ?? 0;
+    dealt.set(key, number + 1);
+    const hand = `${key} ${number % Math.ceil((members.get(key) ?? []).length / most)}`;
+    packs.set(hand, [...(packs.get(hand) ?? []), file]);
   }
-  return packs.map((pack, at) => (pack.length === 1 ? alone(pack[0] as string) : written(pack, at, folder)));
+  return [...packs.values()].map((pack, at) =>
+    pack.length === 1 ? alone(pack[0] as string) : written(pack, at, folder),
+  );
 }
 
 /** A file as it is. */

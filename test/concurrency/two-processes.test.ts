@@ -8,10 +8,12 @@ import { openServices } from "../../src/runtime.ts";
 import type { Services } from "../../src/services.ts";
 import type { ChildCall } from "../rivals/drydock-child.ts";
 import { DrydockProcess, lastError, lastResult, type ProcessEnd } from "../rivals/drydock-process.ts";
-import { IS_LONG } from "../support/long-form.ts";
+import { IS_LONG, itInTurn } from "../support/long-form.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const FOLDERS = ["one", "two", "one/inner"];
+/** Before the decision, and after. */
+const POINTS = ["stage.take-out:1", "land.exchange:1"];
 
 describe("Two processes at once", () => {
   it("[A14] apply one plan: it lands once, and the other hears so", async () => {
@@ -72,56 +74,59 @@ describe("Two processes at once", () => {
     assert.equal(lastResult<ApplyResult>(await scene.process([["apply", same.id]]).ends()).state, "applied");
   });
 
-  for (const point of ["stage.take-out:1", "land.exchange:1"]) {
-    it(`[A14] apply and cancel one plan (${point}): it lands or is cancelled, never both`, async () => {
-      await using scene = new NestedFolders();
-      const plan = await scene.plan("one");
-      const [applied, cancelled] = await scene.together([["apply", plan.id]], [["cancel", plan.id]], point);
-      assert.equal(succeeded(applied), true, JSON.stringify(applied.answers));
-      assert.equal(lastError(cancelled).code, "PLAN_STATE");
-      assert.equal(scene.text("one/file"), "planned\n");
-      assert.equal(scene.text("one/added"), "planned\n");
-    });
-
-    it(`[A14] apply and write, rollback and undo one plan (${point}): each waits for the apply`, async () => {
-      await using scene = new NestedFolders();
-      for (const call of [["write", "file", "late\n"], ["rollback"], ["undo"]] as const) {
-        const plan = await scene.plan("one", `${call[0]}\n`);
-        const args: ChildCall =
-          call[0] === "write" ? ["write", plan.id, "one", call[1], call[2]] : [call[0], plan.id];
-        const [applied, other] = await scene.together([["apply", plan.id]], [args], point);
+  for (const point of POINTS) {
+    describe(`while one stands at ${point}`, () => {
+      const inTurn = itInTurn(point, POINTS);
+      inTurn("[A14] apply and cancel one plan: it lands or is cancelled, never both", async () => {
+        await using scene = new NestedFolders();
+        const plan = await scene.plan("one");
+        const [applied, cancelled] = await scene.together([["apply", plan.id]], [["cancel", plan.id]], point);
         assert.equal(succeeded(applied), true, JSON.stringify(applied.answers));
-        assert.equal(succeeded(other), call[0] === "undo", JSON.stringify(other.answers));
-        if (call[0] !== "undo") assert.equal(scene.text("one/file"), `${call[0]}\n`);
-      }
-    });
+        assert.equal(lastError(cancelled).code, "PLAN_STATE");
+        assert.equal(scene.text("one/file"), "planned\n");
+        assert.equal(scene.text("one/added"), "planned\n");
+      });
 
-    it(`[A14] recover while another applies (${point}): the living one is left alone`, async () => {
-      await using scene = new NestedFolders();
-      const plan = await scene.plan("one");
-      await using holder = scene.process([["apply", plan.id]], `${point}=stop`);
-      await holder.mustStop();
-      const report = lastResult<RecoveryReport>(await scene.process([["recover"]]).ends());
-      assert.deepEqual([...report.finished, ...report.undone, ...report.cleaned], []);
-      holder.goOn();
-      const result = lastResult<ApplyResult>(await holder.ends());
-      assert.deepEqual([result.state, result.attention], ["applied", []]);
-      assert.equal(scene.text("one/file"), "planned\n");
-    });
+      inTurn("[A14] apply and write, rollback and undo one plan: each waits for the apply", async () => {
+        await using scene = new NestedFolders();
+        for (const call of [["write", "file", "late\n"], ["rollback"], ["undo"]] as const) {
+          const plan = await scene.plan("one", `${call[0]}\n`);
+          const args: ChildCall =
+            call[0] === "write" ? ["write", plan.id, "one", call[1], call[2]] : [call[0], plan.id];
+          const [applied, other] = await scene.together([["apply", plan.id]], [args], point);
+          assert.equal(succeeded(applied), true, JSON.stringify(applied.answers));
+          assert.equal(succeeded(other), call[0] === "undo", JSON.stringify(other.answers));
+          if (call[0] !== "undo") assert.equal(scene.text("one/file"), `${call[0]}\n`);
+        }
+      });
 
-    it(`[A14] recover what a dead one left (${point}): it is settled once`, async () => {
-      await using scene = new NestedFolders();
-      const plan = await scene.plan("one");
-      await using dying = scene.process([["apply", plan.id]], `${point}=kill`);
-      assert.equal((await dying.ends()).signal, "SIGKILL");
-      const ends = await Promise.all([1, 2, 3].map(() => scene.process([["show", plan.id]]).ends()));
-      const reports = ends.map((end) => (end.answers[0] as { result: RecoveryReport }).result);
-      const settled = reports.flatMap(({ finished, undone }) => [...finished, ...undone]);
-      assert.equal(settled.length, 1, JSON.stringify(reports));
-      const isApplied = point.startsWith("land");
-      assert.equal(scene.text("one/file"), isApplied ? "planned\n" : "old\n");
-      const drydock = await scene.open();
-      assert.equal((await drydock.plans.show(plan.id)).state, isApplied ? "applied" : "open");
+      inTurn("[A14] recover while another applies: the living one is left alone", async () => {
+        await using scene = new NestedFolders();
+        const plan = await scene.plan("one");
+        await using holder = scene.process([["apply", plan.id]], `${point}=stop`);
+        await holder.mustStop();
+        const report = lastResult<RecoveryReport>(await scene.process([["recover"]]).ends());
+        assert.deepEqual([...report.finished, ...report.undone, ...report.cleaned], []);
+        holder.goOn();
+        const result = lastResult<ApplyResult>(await holder.ends());
+        assert.deepEqual([result.state, result.attention], ["applied", []]);
+        assert.equal(scene.text("one/file"), "planned\n");
+      });
+
+      it("[A14] recover what a dead one left: it is settled once", async () => {
+        await using scene = new NestedFolders();
+        const plan = await scene.plan("one");
+        await using dying = scene.process([["apply", plan.id]], `${point}=kill`);
+        assert.equal((await dying.ends()).signal, "SIGKILL");
+        const ends = await Promise.all([1, 2, 3].map(() => scene.process([["show", plan.id]]).ends()));
+        const reports = ends.map((end) => (end.answers[0] as { result: RecoveryReport }).result);
+        const settled = reports.flatMap(({ finished, undone }) => [...finished, ...undone]);
+        assert.equal(settled.length, 1, JSON.stringify(reports));
+        const isApplied = point.startsWith("land");
+        assert.equal(scene.text("one/file"), isApplied ? "planned\n" : "old\n");
+        const drydock = await scene.open();
+        assert.equal((await drydock.plans.show(plan.id)).state, isApplied ? "applied" : "open");
+      });
     });
   }
 

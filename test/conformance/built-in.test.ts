@@ -57,7 +57,7 @@ for (const kind of ["xfs", "btrfs"] as const) {
       folderFactory((context) => new CopyOnWriteStrategy(context), folder),
       {
         scratchDir: folder,
-        oneIn: 2,
+        oneIn: 3,
         ...(skip !== undefined && { skip }),
         ...(!IS_LONG && kind !== "xfs" && { groups: OF_FILE_SYSTEMS }),
       },
@@ -69,6 +69,6 @@ onImage("ext4", (folder) => {
   describeConformance(
     "filesystem_copy with its state on another file system",
     folderFactory((context) => new FilesystemCopyStrategy(context), folder),
-    { oneIn: 2, ...(skip !== undefined && { skip }), ...(!IS_LONG && { groups: OF_FILE_SYSTEMS }) },
+    { oneIn: 3, ...(skip !== undefined && { skip }), ...(!IS_LONG && { groups: OF_FILE_SYSTEMS }) },
   );
 });

@@ -42,11 +42,11 @@ function checkoutFactory(from: "head" | "checkout"): StrategyFactory {
 const excludes = ["diff", "exactness", "parts"];
 // Every case makes a dozen repositories; test/power-cut has disks.
 const scratchDir = fastFolder;
-describeConformance("git_worktree", checkoutFactory("head"), { excludes, scratchDir, oneIn: 2 });
+describeConformance("git_worktree", checkoutFactory("head"), { excludes, scratchDir, oneIn: 3 });
 describeConformance("git_worktree from the checkout as it is", checkoutFactory("checkout"), {
   excludes,
   scratchDir,
-  oneIn: 2,
+  oneIn: 3,
   // In a short run what may depend on how a sandbox begins.
   ...(!IS_LONG && { groups: ["isolation", "conflicts"] }),
 });

@@ -98,7 +98,7 @@ describe("on the file system of temporary files", { concurrency: 2 }, () => {
       run.title,
       run,
       () => folder,
-      IS_LONG || run === BY_KERNEL ? ALL : { groups: OF_WAYS, oneIn: 2 },
+      IS_LONG || run === BY_KERNEL ? ALL : { groups: OF_WAYS, oneIn: 3 },
     );
 });
 

@@ -14,11 +14,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { program } from "../end-to-end/workplace.ts";
-import { IS_LONG } from "../support/long-form.ts";
+import { IS_LONG, itInTurn } from "../support/long-form.ts";
 import { BY_FUSE_OF_USER, runOverlay } from "../support/overlay-runs.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const NOBODY = 65534;
+const STRATEGIES = ["overlay", "filesystem_copy"];
 const needsRoot = process.geteuid?.() === 0 ? {} : { skip: "not root, so nobody could see what is closed" };
 
 /** What somebody's command leaves: folders and files that their own owner may not look into. */
@@ -120,53 +121,55 @@ class OrdinaryUser implements Disposable {
 }
 
 describe("Work that its own user may not look into", needsRoot, () => {
-  for (const strategy of ["overlay", "filesystem_copy"]) {
-    it(`[W4] [A11] is looked at, lands with its modes, and is taken back (${strategy})`, () => {
-      using user = new OrdinaryUser();
-      user.plan(strategy);
-      assert.match(user.done("plan", "diff", "fix"), /n\/m\/x/);
-      assert.match(user.done("plan", "diff", "fix", "--patch"), /\+deep/);
-      user.done("plan", "apply", "fix");
-      assert.deepEqual(user.tree(), CLOSED);
-      assert.deepEqual(user.notes(), []);
-      user.done("plan", "undo", "fix");
-      assert.deepEqual(user.tree(), OLD);
-      assert.deepEqual(readdirSync(join(user.path, "state/sandboxes")), []);
-    });
+  for (const strategy of STRATEGIES)
+    describe(`with ${strategy}`, () => {
+      const inTurn = itInTurn(strategy, STRATEGIES);
+      inTurn("[W4] [A11] is looked at, lands with its modes, and is taken back", () => {
+        using user = new OrdinaryUser();
+        user.plan(strategy);
+        assert.match(user.done("plan", "diff", "fix"), /n\/m\/x/);
+        assert.match(user.done("plan", "diff", "fix", "--patch"), /\+deep/);
+        user.done("plan", "apply", "fix");
+        assert.deepEqual(user.tree(), CLOSED);
+        assert.deepEqual(user.notes(), []);
+        user.done("plan", "undo", "fix");
+        assert.deepEqual(user.tree(), OLD);
+        assert.deepEqual(readdirSync(join(user.path, "state/sandboxes")), []);
+      });
 
-    it(`[W4] [C6] is saved, repaired inside, brought back, thrown away and cancelled (${strategy})`, () => {
-      using user = new OrdinaryUser();
-      user.plan(strategy);
-      user.done("plan", "checkpoint", "fix", "--label", "closed");
-      const closed = user.done("plan", "diff", "fix");
-      user.done("plan", "exec", "fix", "--", "sh", "-c", "chmod 700 d n && rm d/f && echo more > n/more");
-      assert.notEqual(user.done("plan", "diff", "fix"), closed);
-      const [saved] = JSON.parse(user.done("plan", "checkpoints", "fix", "--json")).checkpoints.filter(
-        ({ label }: { label?: string }) => label === "closed",
-      );
-      user.done("plan", "restore", "fix", saved.id);
-      assert.equal(user.done("plan", "diff", "fix"), closed);
-      user.done("plan", "rollback", "fix");
-      assert.equal(JSON.parse(user.done("plan", "diff", "fix", "--json")).changes.length, 0);
-      user.done("plan", "exec", "fix", "--", "sh", "-c", CLOSING);
-      user.done("plan", "cancel", "fix");
-      assert.deepEqual(user.tree(), OLD);
-      assert.deepEqual(readdirSync(join(user.path, "state/sandboxes")), []);
-    });
+      inTurn("[W4] [C6] is saved, repaired inside, brought back, thrown away and cancelled", () => {
+        using user = new OrdinaryUser();
+        user.plan(strategy);
+        user.done("plan", "checkpoint", "fix", "--label", "closed");
+        const closed = user.done("plan", "diff", "fix");
+        user.done("plan", "exec", "fix", "--", "sh", "-c", "chmod 700 d n && rm d/f && echo more > n/more");
+        assert.notEqual(user.done("plan", "diff", "fix"), closed);
+        const [saved] = JSON.parse(user.done("plan", "checkpoints", "fix", "--json")).checkpoints.filter(
+          ({ label }: { label?: string }) => label === "closed",
+        );
+        user.done("plan", "restore", "fix", saved.id);
+        assert.equal(user.done("plan", "diff", "fix"), closed);
+        user.done("plan", "rollback", "fix");
+        assert.equal(JSON.parse(user.done("plan", "diff", "fix", "--json")).changes.length, 0);
+        user.done("plan", "exec", "fix", "--", "sh", "-c", CLOSING);
+        user.done("plan", "cancel", "fix");
+        assert.deepEqual(user.tree(), OLD);
+        assert.deepEqual(readdirSync(join(user.path, "state/sandboxes")), []);
+      });
 
-    it(`[A3] [A11] lands exactly after diffs and applies that were killed while something was open (${strategy})`, () => {
-      using user = new OrdinaryUser();
-      user.plan(strategy);
-      for (const [command, point] of strategy === "overlay" || IS_LONG ? KILLS : KILLS.slice(-3)) {
-        assert.equal(user.drydock(["plan", command, "fix"], point).signal, "SIGKILL", point);
-        assert.deepEqual(user.tree(), OLD, point);
-      }
-      assert.equal(user.drydock(["plan", "apply", "fix"], "land.exchange:1").signal, "SIGKILL");
-      user.done("recover");
-      assert.deepEqual(user.tree(), CLOSED);
-      assert.deepEqual(user.notes(), []);
+      it("[A3] [A11] lands exactly after diffs and applies that were killed while something was open", () => {
+        using user = new OrdinaryUser();
+        user.plan(strategy);
+        for (const [command, point] of strategy === "overlay" || IS_LONG ? KILLS : KILLS.slice(-3)) {
+          assert.equal(user.drydock(["plan", command, "fix"], point).signal, "SIGKILL", point);
+          assert.deepEqual(user.tree(), OLD, point);
+        }
+        assert.equal(user.drydock(["plan", "apply", "fix"], "land.exchange:1").signal, "SIGKILL");
+        user.done("recover");
+        assert.deepEqual(user.tree(), CLOSED);
+        assert.deepEqual(user.notes(), []);
+      });
     });
-  }
 
   it("[A3] [A11] is taken back exactly, also after an undo that was killed while the original was open", () => {
     using user = new OrdinaryUser();

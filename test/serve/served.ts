@@ -71,15 +71,23 @@ export class Served implements AsyncDisposable {
   }
 
   /** Sends any request; the answer comes as it is. */
-  async raw(path: string, { method = "GET", headers = {}, body, signal }: RawRequest = {}) {
+  async raw(path: string, options: RawRequest = {}): Promise<IncomingMessage> {
+    const { method = "GET", headers = {}, body, signal } = options;
     const outgoing = request({
       ...{ ...this.address, path, method, agent: this.#agent },
       headers: { host: "localhost", ...this.#headers, ...headers },
       ...(signal !== undefined && { signal }),
     });
     outgoing.end(body);
-    const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
-    return incoming;
+    try {
+      const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+      return incoming;
+    } catch (thrown) {
+      // The server closed an idle connection in the moment in which it was taken again.
+      const { code = "" } = thrown as NodeJS.ErrnoException;
+      if (!outgoing.reusedSocket || !["EPIPE", "ECONNRESET"].includes(code)) throw thrown;
+      return await this.raw(path, options);
+    }
   }
 
   /** The events of a stream, until the client stops reading, which closes the connection. */

@@ -4,10 +4,10 @@ import type { Connection, ConnectionOptions, FieldPacket } from "mysql2/promise"
 import { hideSecret } from "../../core/resource/secret-url.ts";
 import type { DatabaseValue, StatementResult } from "../../core/values/query.ts";
 import { plainInteger } from "../common/row-json.ts";
-import { type BorrowedStream, borrowStream } from "../server/borrowed-stream.ts";
 import { type AnsweringServer, answerTo, endWithin, holdStream, listenTo } from "../server/server-answer.ts";
 import type { ServerLogin } from "../server/server-database.ts";
 import { parseServerUrl } from "../server/server-url.ts";
+import { type BorrowedStream, borrowStream } from "../server/streams/borrowed-stream.ts";
 import { ASKED_UNDER_KEY, mysqlError } from "./mysql-errors.ts";
 
 const IN_TRANSACTION = 1;

@@ -3,11 +3,11 @@ import type { Socket } from "node:net";
 import type { Client as PostgresClient } from "pg";
 import { hideSecret } from "../../core/resource/secret-url.ts";
 import type { StatementResult } from "../../core/values/query.ts";
-import { type BorrowedStream, borrowStream } from "../server/borrowed-stream.ts";
 import { type AnsweringServer, answerTo, endWithin, holdStream, listenTo } from "../server/server-answer.ts";
 import type { ServerLogin } from "../server/server-database.ts";
 import { passwordInTheClear } from "../server/server-errors.ts";
 import { parseServerUrl } from "../server/server-url.ts";
+import { type BorrowedStream, borrowStream } from "../server/streams/borrowed-stream.ts";
 import { postgresError } from "./postgres-errors.ts";
 import { postgresValue } from "./postgres-values.ts";
 

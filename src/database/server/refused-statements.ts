@@ -27,7 +27,7 @@ const POSTGRES: readonly Rule[] = [
   [/^DECLARE\b.*\bWITH HOLD\b/, "a transaction with such a cursor can't be prepared"],
   [
     /^COPY\b.*\b(?:STDIN|STDOUT)\b/,
-    "a script has no stream to copy from or to; run it by psql in the plan ('drydock plan exec PLAN -- psql -f FILE')",
+    "a script has no stream to copy from or to; run it by a client such as psql, inside the plan",
   ],
 ];
 

@@ -1,4 +1,4 @@
-import type { BorrowedStream } from "../../server/borrowed-stream.ts";
+import type { BorrowedStream } from "../../server/streams/borrowed-stream.ts";
 import type { MysqlConnection } from "../mysql-connection.ts";
 import { type AnswerPart, AnswerReader, type AnswerShape } from "./protocol/answer.ts";
 import { textCommand } from "./protocol/commands.ts";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { messageOf } from "../../../core/errors/errors.ts";
-import { writeGathered } from "../../server/gathered-writes.ts";
 import { Interruption } from "../../server/interruption.ts";
+import { writeGathered } from "../../server/streams/gathered-writes.ts";
 import { type ClientStatement, clientStatements, READ_ONLY } from "./client-statement.ts";
 import { ClientFailure, ClientUnits, type PlanParts, responseOf } from "./client-units.ts";
 import { ExtendedQueries, type QueryingClient } from "./extended-queries.ts";

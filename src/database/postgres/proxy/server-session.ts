@@ -1,6 +1,6 @@
 import type { Hash } from "node:crypto";
-import type { BorrowedStream } from "../../server/borrowed-stream.ts";
-import { writeGathered } from "../../server/gathered-writes.ts";
+import type { BorrowedStream } from "../../server/streams/borrowed-stream.ts";
+import { writeGathered } from "../../server/streams/gathered-writes.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 import {
   errorFields,

@@ -97,6 +97,9 @@ export function describeMysqlAttacks({ open, connect, rows }: MysqlTools, server
         ])
           await assert.rejects(client.query(text), /its engine has no transactions/, text);
         assert.deepEqual(await rows(client, "SELECT COUNT(*) FROM beside.plain"), [[0]]);
+        // Words are no names of other databases' tables.
+        await using other = await connect(at.url);
+        await other.query(`INSERT INTO app.${at.scene.table} VALUES (3, 'a mysql event, plain beside')`);
       } finally {
         await server().sql("REVOKE ALL PRIVILEGES ON *.* FROM owner@localhost");
         await server().sql("GRANT ALL PRIVILEGES ON app.* TO owner@localhost");

@@ -78,8 +78,7 @@ export class MysqlObjects {
 
   /** Why a statement that writes can't be run in a transaction; `database` is the one that it is run in. */
   whyNotWritten(sql: string, database = this.#database): string | undefined {
-    const names = namesIn(sql);
-    const found = this.#withoutTransactions.find((each) => isNamed(each, names, database));
+    const found = this.#withoutTransactions.find((each) => isNamed(each, sql, database));
     return found === undefined
       ? undefined
       : `The table ${found.name} can't be changed in a plan: its engine has no transactions, or it leads to a table of such an engine.`;
@@ -93,8 +92,8 @@ function thatName(objects: readonly DatabaseObject[], definitions: readonly Defi
     const next = definitions.filter((each) => {
       if (found.includes(each)) return false;
       if (each.text === undefined) return true;
-      const names = namesIn(each.text);
-      return wanted.some((object) => isNamed(object, names, each.schema));
+      const { text, schema } = each;
+      return wanted.some((object) => isNamed(object, text, schema));
     });
     found.push(...next);
     wanted = next;
@@ -102,8 +101,20 @@ function thatName(objects: readonly DatabaseObject[], definitions: readonly Defi
   return found;
 }
 
-function isNamed({ schema, name }: DatabaseObject, names: ReadonlySet<string>, database: string): boolean {
-  return isIn(name, names) && (schema.toLowerCase() === database.toLowerCase() || isIn(schema, names));
+/** An object of another database is named with that database, and a point between them. */
+function isNamed({ schema, name }: DatabaseObject, sql: string, database: string): boolean {
+  const names = namesIn(sql);
+  if (!isIn(name, names)) return false;
+  if (schema.toLowerCase() === database.toLowerCase()) return true;
+  const [inSchema, called] = [pieces(schema).at(-1) ?? "", pieces(name)[0] ?? ""];
+  return (
+    isIn(schema, names) &&
+    new RegExp(`${escaped(inSchema)}[^A-Z0-9_$.]*[.][^A-Z0-9_$.]*${escaped(called)}`).test(sql.toUpperCase())
+  );
+}
+
+function escaped(piece: string): string {
+  return piece.replaceAll("$", "\\$");
 }
 
 /** The pieces of all names in a text. */

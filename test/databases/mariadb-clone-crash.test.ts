@@ -30,6 +30,10 @@ const APPLY = [
 /** Where an undo dies in the normal form: before it is decided, and after. */
 const UNDO = ["clone.prepare-mariadb", "clone.forget-marker"];
 
+function endServers(scene: MariadbCloneScene): void {
+  for (const pid of scene.serverProcesses()) kill(pid);
+}
+
 describe("crashes of a plan over a clone of MariaDB and a folder", {
   skip: whyNoServer("mariadb") ?? false,
 }, () => {
@@ -66,6 +70,8 @@ describe("crashes of a plan over a clone of MariaDB and a folder", {
     let isOpen = !IS_LONG;
     for (const point of apply) {
       if (!isOpen) await crash.work();
+      // Then an apply starts the servers, which is among its steps.
+      if (IS_LONG) endServers(scene);
       await crash.killedAt("apply", point);
       if (point === "clone.prepare-mariadb") await crash.killedAt("recover", "clone.forget-marker");
       isOpen = (await crash.side(`apply killed at ${point}`)) === "old";
@@ -114,9 +120,7 @@ describe("crashes of a plan over a clone of MariaDB and a folder", {
     await using scene = await MariadbCloneScene.make(server, TABLE);
     const crash = new CrashScene(scene, OUTCOMES);
     await crash.work();
-    const crashClone = () => {
-      for (const pid of scene.serverProcesses()) kill(pid);
-    };
+    const crashClone = () => endServers(scene);
     const crashOriginal = async () => {
       await server.crash();
       await server.start();

@@ -48,7 +48,16 @@ export async function landable(connection: MysqlConnection, { tables, sequences 
   }
   throwIfAny(conflicts);
   if (sequences.length > 0) throw notIn(sequences[0] ?? { name: "" }, "no transaction can set a sequence");
-  return await referencesOf(connection);
+  const references = await referencesOf(connection);
+  for (const { name, from } of references.filter(({ isToElsewhere }) => isToElsewhere)) {
+    const table = tables.find((each) => each.name === from);
+    if (table !== undefined)
+      throw notIn(
+        table,
+        `its foreign key ${name} refers to a table of another database, which the clone does not have`,
+      );
+  }
+  return references;
 }
 
 /**

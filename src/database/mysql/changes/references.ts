@@ -12,8 +12,9 @@ export interface Reference {
   readonly from: string;
   readonly to: string;
   readonly columns: readonly (readonly [from: string, to: string])[];
-  /** The referring table is in another database. */
+  /** The referring table is in another database; so is the other one. */
   readonly isFromElsewhere: boolean;
+  readonly isToElsewhere: boolean;
 }
 
 const REFERENCES = `SELECT CONSTRAINT_NAME, TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_NAME,
@@ -29,7 +30,6 @@ export async function referencesOf(connection: MysqlConnection): Promise<Referen
   const grouped = Map.groupBy(rows, ([name, schema, table]) => JSON.stringify([name, schema, table]));
   return [...grouped.values()].map((parts) => {
     const [name, schema, from, to, , , isFromElsewhere, isToElsewhere] = parts[0] ?? [];
-    if (isToElsewhere === "1") return elsewhere(String(name), String(from));
     return {
       name: String(name),
       from:
@@ -37,13 +37,9 @@ export async function referencesOf(connection: MysqlConnection): Promise<Referen
       to: String(to),
       columns: parts.map((row) => [String(row[4]), String(row[5])] as const),
       isFromElsewhere: isFromElsewhere === "1",
+      isToElsewhere: isToElsewhere === "1",
     };
   });
-}
-
-/** What a row of another database is, no plan can know. */
-function elsewhere(name: string, from: string): Reference {
-  return { name, from, to: "", columns: [], isFromElsewhere: false };
 }
 
 /**
@@ -58,7 +54,7 @@ export async function brokenReferences(
   const conflicts: Conflict[] = [];
   for (const reference of references) {
     const from = reference.isFromElsewhere ? undefined : tables.find(({ name }) => name === reference.from);
-    const to = tables.find(({ name }) => name === reference.to);
+    const to = reference.isToElsewhere ? undefined : tables.find(({ name }) => name === reference.to);
     if (from !== undefined) conflicts.push(...(await withoutTarget(connection, from, reference)));
     if (to !== undefined) conflicts.push(...(await leftBehind(connection, to, reference)));
   }
@@ -69,10 +65,8 @@ export async function brokenReferences(
 async function withoutTarget(
   connection: MysqlConnection,
   table: TableChange & MysqlTable,
-  { name, to, columns }: Reference,
+  { to, columns }: Reference,
 ): Promise<Conflict[]> {
-  if (to === "")
-    return [{ path: tablePath(table), why: `its foreign key ${name} refers to a table of another database` }];
   const own = columns.map(([from]) => columnAt(table, from));
   const values = distinct(
     table,

@@ -29,14 +29,14 @@ const TABLES = `SELECT t.TABLE_NAME, t.ENGINE, t.TABLE_TYPE, COALESCE(e.TRANSACT
 const COLUMNS = `SELECT TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, COLLATION_NAME,
     GENERATION_EXPRESSION IS NOT NULL AND GENERATION_EXPRESSION <> ''
   FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, ORDINAL_POSITION`;
-/** Unique indexes over whole columns that are never NULL; the best of a table comes first. */
+/** Unique indexes over whole columns that are short and never NULL; the best of a table comes first. */
 const KEYS = `SELECT s.TABLE_NAME, s.INDEX_NAME,
     CONCAT('[', GROUP_CONCAT(c.ORDINAL_POSITION - 1 ORDER BY s.SEQ_IN_INDEX), ']')
   FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c
     ON c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME AND c.COLUMN_NAME = s.COLUMN_NAME
   WHERE s.TABLE_SCHEMA = DATABASE() AND s.NON_UNIQUE = 0
   GROUP BY s.TABLE_NAME, s.INDEX_NAME
-  HAVING SUM(s.SUB_PART IS NOT NULL OR c.IS_NULLABLE <> 'NO') = 0
+  HAVING SUM(s.SUB_PART IS NOT NULL OR c.IS_NULLABLE <> 'NO' OR c.DATA_TYPE REGEXP 'text|blob|json') = 0
   ORDER BY s.TABLE_NAME, s.INDEX_NAME <> 'PRIMARY', COUNT(*), s.INDEX_NAME`;
 
 const INTEGERS = ["tinyint", "smallint", "mediumint", "int", "bigint"];

@@ -15,6 +15,8 @@ interface DefinitionSession {
   readonly sqlMode: string;
   readonly client: string;
   readonly collation: string;
+  /** Of an event. */
+  readonly timeZone?: string;
 }
 
 const DATABASE = `SELECT DEFAULT_CHARACTER_SET_NAME, DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA
@@ -85,6 +87,7 @@ async function shown(
           sqlMode: String(of("sql_mode") ?? ""),
           client: String(client),
           collation: String(of("collation_connection")),
+          ...(of("time_zone") !== undefined && { timeZone: String(of("time_zone")) }),
         };
   return {
     type: kind.type,
@@ -136,6 +139,8 @@ async function makeOne(connection: MysqlConnection, { made, session }: MysqlDefi
     await connection.run(`SET SESSION sql_mode = ${literal(session.sqlMode)}`);
     await connection.run(`SET SESSION character_set_client = ${session.client}`);
     await connection.run(`SET SESSION collation_connection = ${session.collation}`);
+    if (session.timeZone !== undefined)
+      await connection.run(`SET SESSION time_zone = ${literal(session.timeZone)}`);
   }
   await connection.run(made, "");
 }

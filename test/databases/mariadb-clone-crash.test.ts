@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type TestServer, whyNoServer } from "../support/database-servers.ts";
+import { MysqlConnection } from "../../src/database/mysql/mysql-connection.ts";
+import { OWNER, type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { IS_LONG } from "../support/long-form.ts";
 import { CrashScene } from "./clone-crash-scene.ts";
 import { kill } from "./clone-scene.ts";
@@ -114,6 +115,20 @@ describe("crashes of a plan over a clone of MariaDB and a folder", {
     assert.deepEqual(await scene.paths(), []);
     await scene.with(({ plans }) => plans.cancel(scene.plan));
     crash.assertNothingLeft("cancelled");
+  });
+
+  it("[B6] a server that is killed while it sends rows is an error, and so is the next question", async () => {
+    const location = server.url().replace(/:[^:@/]*@/, "@");
+    const login = { location, secret: OWNER.password, patienceMs: 5000 };
+    const connection = await MysqlConnection.open(login);
+    try {
+      const rows = connection.texts("SELECT seq, SLEEP(0.01) FROM seq_1_to_100000");
+      await Promise.all([assert.rejects(rows, /can't be reached/), server.crash()]);
+      await assert.rejects(connection.texts("SELECT 1"), /can't be reached/);
+    } finally {
+      await connection.close();
+      await server.start();
+    }
   });
 
   it("[B6] the clone's servers and the original's killed at the steps of apply: all or nothing", async () => {

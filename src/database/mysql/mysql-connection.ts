@@ -101,11 +101,19 @@ export class MysqlConnection {
    * them have to be read.
    */
   async *stream(sql: string): AsyncGenerator<RawRow> {
-    const rows = rawConnection(this.#connection).query({ sql }).stream({ highWaterMark: ROWS_AHEAD });
+    const socket = streamOf(this.#connection);
+    // The driver does not tell a stream that the connection is lost.
+    const lost = () => rows?.destroy(new Error(LOST));
+    let rows: Readable | undefined;
     try {
+      if (socket.destroyed) throw new Error(LOST);
+      rows = rawConnection(this.#connection).query({ sql }).stream({ highWaterMark: ROWS_AHEAD });
+      socket.once("close", lost);
       for await (const row of rows) yield row as RawRow;
     } catch (thrown) {
       throw mysqlError(thrown, this.#login.location, this.#login.secret, "");
+    } finally {
+      socket.off("close", lost);
     }
   }
 
@@ -176,6 +184,7 @@ export type RawRow = readonly (Buffer | null)[];
 
 /** How many rows are read before somebody wants them. */
 const ROWS_AHEAD = 500;
+const LOST = "Connection lost: the server ended it";
 
 function rawConnection(connection: Connection): RawConnection {
   return (connection as unknown as { readonly connection: RawConnection }).connection;

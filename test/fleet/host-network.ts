@@ -91,7 +91,8 @@ export class HostPlace {
 
   /** A command, as it is started on this host. */
   command(file: string, ...args: readonly string[]): readonly [file: string, args: string[]] {
-    return ["nsenter", [...this.#namespace.enter, file, ...args]];
+    // It ends with the process of the test, however that ends.
+    return ["setpriv", ["--pdeathsig", "KILL", "nsenter", ...this.#namespace.enter, file, ...args]];
   }
 }
 

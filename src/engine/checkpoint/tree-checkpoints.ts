@@ -49,16 +49,22 @@ export interface NewCheckpoint {
   readonly last?: LastCheckpoint | undefined;
 }
 
+/** How the layer of an overlay is saved. */
+export interface SavedLayer {
+  /** Whether an entry of it is saved. */
+  readonly isSaved: (path: string) => boolean;
+  /** Completes the copy, which is in the folder of the checkpoint. */
+  readonly complete: (copy: Folder, checkpoint: Folder) => void;
+  readonly notes: () => Uint8Array;
+}
+
 /** Saves the layer of an overlay, with its marks. */
-export function* saveLayer(
-  workspace: Folder,
-  made: NewCheckpoint,
-  own: Folder,
-  notes: () => Uint8Array,
-): Steps {
-  yield* saveSharing(workspace, made, notes, function* (checkpoint, files) {
+export function* saveLayer(workspace: Folder, made: NewCheckpoint, own: Folder, layer: SavedLayer): Steps {
+  yield* saveSharing(workspace, made, layer.notes, function* (checkpoint, files) {
     using copy = checkpoint.ensureFolder(POINTS.create, TREE);
-    yield* copyTree(own, copy, { data: "share", withMarks: true, ...files.options(inTree) });
+    const filter = (path: string) => layer.isSaved(path);
+    yield* copyTree(own, copy, { data: "share", withMarks: true, filter, ...files.options(inTree) });
+    layer.complete(copy, checkpoint);
   });
 }
 

@@ -86,12 +86,18 @@ export class Landings {
     transaction: Transaction,
     {
       barrier,
+      beforeStaging,
       ...input
-    }: Omit<StagingInput, "landing" | "transaction" | "age" | "work"> & { readonly barrier: Time },
+    }: Omit<StagingInput, "landing" | "transaction" | "age" | "work"> & {
+      readonly barrier: Time;
+      /** Called with the landing's folder before anything is staged in it. */
+      readonly beforeStaging?: (landing: Folder) => void;
+    },
   ): Promise<PreparedCommit | null> {
     using landings = this.#workspace.ensureFolder(POINTS.create, LANDINGS);
     using landing = landings.ensureFolder(POINTS.create, transaction.id);
     const age = this.#touches.since(barrier);
+    beforeStaging?.(landing);
     const staged = await stage({ ...input, landing, transaction: transaction.id, age, work: this.#work });
     if (staged === null) {
       const sandbox = {

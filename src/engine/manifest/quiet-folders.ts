@@ -11,14 +11,20 @@ interface Landing {
 
 /**
  * The folders whose change time this landing moves as a side effect, and that no other writer has changed
- * since T0: the folders that hold an entry, and the folders whose own metadata the landing sets.
+ * since T0: the folders that hold an entry, and the folders whose own metadata or time the landing sets.
  */
-export function quietFolders(original: Folder, entries: readonly Landing[], age: Age): QuietFolder[] {
+export function quietFolders(
+  original: Folder,
+  entries: readonly Landing[],
+  withOtherTimes: Iterable<string>,
+  age: Age,
+): QuietFolder[] {
   const isItself = ({ path, operation, before }: Landing) =>
     path === ROOT_PATH || (operation === "metadata" && before?.kind === "directory");
   const paths = new Set(
     entries.flatMap((entry) => [parentPath(entry.path), ...(isItself(entry) ? [entry.path] : [])]),
   );
+  for (const path of withOtherTimes) paths.add(path);
   return [...paths].flatMap((path) => {
     using folder = original.openBelowIfThere(path);
     if (folder === undefined) return [];

@@ -80,7 +80,9 @@ export async function prepareReturn(part: LandedPart, tree: SandboxTree): Promis
       message: `It can't be taken back, because the sandbox has changed it since: ${conflicts[0]?.path}${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
       hint: "Land these paths too, or roll the plan back, and try again.",
     });
-  const quiet = quietFolders(part.original, part.manifest.entries, tree.age);
+  const { entries, folderTimes } = part.manifest;
+  const times = folderTimes.map(({ path }) => path);
+  const quiet = quietFolders(part.original, entries, times, tree.age);
   writeWhole(POINTS.returning, part.landing, RETURNING, Buffer.from(JSON.stringify(quiet)));
 }
 

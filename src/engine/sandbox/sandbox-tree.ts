@@ -54,6 +54,12 @@ export interface SandboxTree {
 
   base(): Promise<MovableBase>;
 
+  /**
+   * Notes in the landing's folder what is about to be staged, if its entries have to stay in the tree for a
+   * while.
+   */
+  noteStaged?(original: Folder, changes: ChangeSet, landing: Folder): void;
+
   /** Looks up base facts by path. For a single file, the folder around it is not ours to know. */
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined;
 }

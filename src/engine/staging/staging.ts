@@ -94,13 +94,14 @@ async function renaming(given: StagingInput): Promise<RenamingInput> {
 
 /** What the manifest of a part has besides. */
 async function partIn(
-  { isPart, original, age }: StagingInput,
+  { isPart, original, age, changes }: StagingInput,
   entries: CheckedEntries,
 ): Promise<Pick<ManifestHeader, "part">> {
   if (isPart !== true) return {};
   const { quietFolders } = await import("../manifest/quiet-folders.ts");
   const all = [...entries].map(({ entry }) => entry);
-  return { part: { quiet: quietFolders(original, all, age) } };
+  const times = Iterator.from(changes.folderTimes).map(({ path }) => path);
+  return { part: { quiet: quietFolders(original, all, times, age) } };
 }
 
 /** The files of the original that get new names. Refuses a file that can't. */

@@ -153,6 +153,7 @@ export abstract class LandingStrategy<Tree extends SandboxTree> extends Browsabl
       isPart: transaction.only !== undefined,
       contents: chosenContents(transaction, sandbox.scope),
       rules: new LandingRules(this.context.policy, baseOf, changes.changes, sandbox.tree.isMark),
+      beforeStaging: (landing) => sandbox.tree.noteStaged?.(sandbox.original, changes, landing),
     });
   }
 

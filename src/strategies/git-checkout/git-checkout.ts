@@ -33,7 +33,7 @@ import { LandingFolder } from "../git-worktree/landing/landing-record.ts";
 import { shownMove } from "../git-worktree/landing/ref-moves.ts";
 import { REPOSITORY } from "../git-worktree/layout.ts";
 import { dropRefs, refsOf } from "../git-worktree/repository/repository-refs.ts";
-import type { Layers } from "../overlay/landed-layer.ts";
+import type { Layers } from "../overlay/base-record.ts";
 import type { OverlayWay } from "../overlay/layout.ts";
 import { OverlayStrategy } from "../overlay/overlay.ts";
 import {
@@ -70,6 +70,8 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     super(context, allowed, {
       strength: builtInStrength("git_worktree") + 5,
       resourceTypes: ["git-checkout", REPOSITORY_TYPE],
+      // What lands meanwhile lands as a part, and a part has no commits.
+      whileRunning: ["checkpoint"],
     });
     this.#git = new Git(context.environment ?? {}, context.git?.limitMilliseconds);
   }

@@ -8,7 +8,7 @@ import { writeXattrs } from "../../system/calls/xattrs.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { copyIndex } from "../git-worktree/checkout/index-files.ts";
-import type { Layers } from "../overlay/landed-layer.ts";
+import type { Layers } from "../overlay/base-record.ts";
 import type { LayerMarks } from "../overlay/layer-marks.ts";
 import { LayerWriter } from "../overlay/layer-writing.ts";
 import { BASE_INDEX, GIT_BASE, PINNED, type RepositoryFolders, SUBMODULES } from "./layout.ts";

@@ -9,11 +9,13 @@ import { type FileHandle, factsOfHandle, handleOf } from "../../system/calls/fil
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import type { BaseRecord } from "./base-record.ts";
+import type { SettledLayer } from "./landed/settled-layer.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 
 /** The facts that the layers do not show. */
 interface CoverOptions {
   readonly marks: LayerMarks;
+  readonly settled: SettledLayer;
   /** If the resource is a single file: its name. */
   readonly only: string | undefined;
   /** Whether a path is excluded from the resource. */
@@ -116,8 +118,9 @@ class CoveredEntries {
     const { path, parent, name, facts } = entry;
     if (this.#record.get(path) !== undefined) return;
     if (facts.kind === "directory") this.#suspectFolder(entry);
-    if (facts.kind !== "file") return;
-    const { marks } = this.#options;
+    const { marks, settled } = this.#options;
+    // Its original may have gone with what has landed.
+    if (facts.kind !== "file" || settled.isKnown(facts)) return;
     const origin = marks.originOf(parent, name);
     if (origin !== undefined) this.#withoutBase.push({ path, facts, origin });
     else if (marks.originPathOf(parent, name) === path)
@@ -159,7 +162,7 @@ class CoveredEntries {
       const lowerName = this.#options.marks.whitenedName(name) ?? name;
       if (OWN_NAME.test(lowerName) || (only !== undefined && lowerName !== only)) continue;
       const path = joinPath(folderPath, lowerName);
-      if (this.#options.isLeftOut(path)) continue;
+      if (this.#options.isLeftOut(path) || this.#options.settled.dropped.has(path)) continue;
       const [facts, below] = [upper.facts(name), lower.facts(lowerName)];
       if (facts === undefined) continue;
       const entry = { path, parent: upper, name, facts };
@@ -193,13 +196,13 @@ class CoveredEntries {
 
   /** Both layers have a folder. */
   #noteBoth({ path, parent, name }: WalkedEntry, below: Below): void {
-    const { marks, age } = this.#options;
+    const { marks, age, settled } = this.#options;
     using above = parent.openChild(name);
-    const isMerged = !marks.isOpaque(above);
+    const isMerged = settled.isMerged(path, above);
     this.#isAnyGone ||= !isMerged;
     if (!isMerged) this.#hiddenFolders.push(path);
     // The sandbox made a new folder, and another writer made one in the original meanwhile.
-    if (isMerged && !marks.isCopiedUp(above)) return;
+    if (isMerged && !settled.merged.has(path) && !marks.isCopiedUp(above)) return;
     const isNew = this.#record.get(path) === undefined;
     if (isMerged && isNew && isOther(marks.originOf(parent, name), handleOf(below.folder, below.name))) {
       // Another writer has replaced the folder that programs saw here.

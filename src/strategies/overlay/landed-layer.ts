@@ -10,15 +10,15 @@ import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import type { ManifestEntry } from "../../engine/manifest/manifest.ts";
 import { moveEntry } from "../../engine/tree/move-entry.ts";
-import { OpenParent, readEntry } from "../../engine/tree/open-parent.ts";
+import { readEntry } from "../../engine/tree/open-parent.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { type WalkedEntry, walkBelow } from "../../engine/tree/walk.ts";
-import { sameTime } from "../../system/calls/facts.ts";
-import { handleOf } from "../../system/calls/file-handles.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { type BaseRecord, lowerFacts } from "./base-record.ts";
+import { type BaseRecord, type Layers, lowerFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
+import { stays } from "./landed/landed-entries.ts";
+import type { LandedEntry } from "./landed/landed-notes.ts";
+import { forgetOrigins } from "./landed/moved-files.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
 
@@ -27,26 +27,17 @@ import { LayerWriter } from "./layer-writing.ts";
  * entries leave the upper layer, with their marks, and wait in the landing's folder as `own/N`, where N is
  * their number in the manifest. If the part is taken back, they return unchanged. Folders keep their times in
  * both directions. docs/design/overlay-without-a-mount.md says why they do not stay.
- *
- * A renamed file carries an `origin` mark that points at a lower file which a whiteout hides. Once that
- * whiteout has landed, the mark looks the same as that of a file whose lower file another writer deleted. If
- * the lower file only got other metadata, the kernel would take both for names of one file. fuse-overlayfs
- * does so with any file that is now at the path in the mark. So we remove the mark from moved files.
  */
 export interface EarlierLayer {
   /** Which names of the upper layer wait in which slot. */
   readonly names: readonly { readonly slot: number; readonly path: string }[];
   /** The notes on what they covered (base-record.ts). */
   readonly notes: { readonly [path: string]: BaseFacts };
-}
-
-/** The layers, with their marks and base record. */
-export interface Layers {
-  readonly upper: Folder;
-  readonly lower: Folder;
-  readonly workspace: Folder;
-  readonly record: BaseRecord;
-  readonly marks: LayerMarks;
+  /**
+   * Programs were inside, so the entries stay until these have ended (landed/landed-entries.ts): what had
+   * landed of these paths before.
+   */
+  readonly landed?: { readonly [path: string]: LandedEntry };
 }
 
 const POINTS = {
@@ -54,15 +45,21 @@ const POINTS = {
   leave: failpoint("part.leave-layer"),
   clear: failpoint("part.clear-layer"),
   return: failpoint("part.return-to-layer"),
-  forget: failpoint("part.forget-origin"),
 };
 const OWN = "own";
 
-export function earlierLayer({ manifest }: LandedPart, { upper, record, marks }: Layers): EarlierLayer {
+export function earlierLayer({ landing, manifest }: LandedPart, layers: Layers): EarlierLayer {
+  const { upper, record, marks } = layers;
+  const isOf = isOfPart(manifest.entries);
+  const notes = Object.fromEntries(record.notes(isOf));
+  if (stays(landing)) {
+    const landed = [...record.landed].filter(([path]) => isOf(path));
+    return { names: [], notes, landed: Object.fromEntries(landed) };
+  }
   const names = manifest.entries.flatMap((entry, slot) =>
     leavesLayer(entry) ? upperNames(upper, marks, entry.path).map((path) => ({ slot, path })) : [],
   );
-  return { names, notes: Object.fromEntries(record.notes(isOfPart(manifest.entries))) };
+  return { names, notes };
 }
 
 export function landLayer(part: LandedPart, { names }: EarlierLayer, layers: Layers): void {
@@ -86,15 +83,13 @@ export function landLayer(part: LandedPart, { names }: EarlierLayer, layers: Lay
   const { leave: gone, stay } = byPlace(manifest.entries);
   record.forget((path) => nearest(gone, path) !== undefined);
   for (const entry of stay) if (part.isAsLanded(entry)) noteNow(record, lower, entry.path);
-  for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, before, after);
+  for (const { path, before, after } of manifest.folderTimes) record.moveTime(path, before, after);
   record.saveIfChanged(workspace, "flushed");
 }
 
-export function returnLayer(
-  { landing, manifest }: LandedPart,
-  earlier: EarlierLayer,
-  { upper, lower, workspace, record, marks }: Layers,
-): void {
+export function returnLayer(part: LandedPart, earlier: EarlierLayer, layers: Layers): void {
+  const { landing } = part;
+  const { upper, lower, workspace, record, marks } = layers;
   // Makes the folders that the upper layer no longer has.
   const writer = new LayerWriter(marks, record, workspace);
   using own = landing.openBelowIfThere(OWN);
@@ -114,17 +109,30 @@ export function returnLayer(
     }
   };
   keepingFolderTimes(workspace, { upper, lower }, pathsOf(names), comeBack);
-  record.forget(isOfPart(manifest.entries));
-  for (const [path, facts] of Object.entries(earlier.notes)) record.set(path, facts);
-  for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, after, before);
-  record.saveIfChanged(workspace, "flushed");
+  returnNotes(part, earlier, layers);
+}
+
+/** Moves the record back to what it was before the part; the entries are in the layer. */
+export function returnNotes(
+  { manifest }: LandedPart,
+  { notes, landed = {} }: EarlierLayer,
+  { record, workspace }: Layers,
+): void {
+  const isOf = isOfPart(manifest.entries);
+  record.forget(isOf);
+  record.forgetLanded(isOf);
+  for (const [path, facts] of Object.entries(notes)) record.set(path, facts);
+  for (const [path, entry] of Object.entries(landed)) record.setLanded(path, entry);
+  for (const { path, before, after } of manifest.folderTimes) record.moveTime(path, after, before);
+  record.removeLanding(manifest.transaction);
+  record.save(workspace, "flushed");
 }
 
 /**
  * A folder whose metadata landed stays in the layer, because of its contents, and a file of which some hunks
  * landed because of the others.
  */
-function leavesLayer({ path, operation, before, partly }: ManifestEntry): boolean {
+export function leavesLayer({ path, operation, before, partly }: ManifestEntry): boolean {
   if (path === ROOT_PATH || partly === true) return false;
   return operation !== "metadata" || before?.kind !== "directory";
 }
@@ -143,34 +151,6 @@ function pathsOf(names: EarlierLayer["names"]): string[] {
 function noteNow(record: BaseRecord, lower: Folder, path: string): void {
   const facts = readEntry(lower, path, lowerFacts);
   if (facts !== undefined) record.set(path, facts);
-}
-
-/** Removes `origin` from moved files. */
-function forgetOrigins(layers: Layers): void {
-  using parents = new OpenParent(layers.lower);
-  for (const entry of walkBelow(layers.upper))
-    if (entry.facts.kind !== "directory" && isMoved(entry, parents.of(entry.path), layers))
-      layers.marks.forgetOriginOf(POINTS.forget, entry.parent, entry.name);
-}
-
-/** Whether a file of the upper layer is a copy of another file than the one it covers in `below`. */
-function isMoved(
-  { path, parent, name }: WalkedEntry,
-  below: Folder | undefined,
-  { record, marks }: Layers,
-): boolean {
-  const covers = record.get(path) !== undefined;
-  const from = marks.originPathOf(parent, name);
-  if (from !== undefined) return from !== path;
-  const origin = marks.originOf(parent, name);
-  if (origin === undefined) return !covers && marks.isCopyOfUnknown(parent, name);
-  const isThere = below?.facts(name) !== undefined;
-  return !covers || (below !== undefined && isThere && handleOf(below, name) !== origin);
-}
-
-function moveTime(record: BaseRecord, path: string, from: BaseFacts["mtime"], to: BaseFacts["mtime"]): void {
-  const noted = record.get(path);
-  if (noted !== undefined && sameTime(noted.mtime, from)) record.set(path, { ...noted, mtime: to });
 }
 
 /** The paths that leave the layer with all their contents, and the entries that stay. */

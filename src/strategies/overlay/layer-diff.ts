@@ -15,6 +15,7 @@ import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { type Facts, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { type BaseRecord, lowerFacts } from "./base-record.ts";
+import type { SettledLayer } from "./landed/settled-layer.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 import { MERGED } from "./layout.ts";
 import type { LinkedName } from "./linked-names.ts";
@@ -23,6 +24,8 @@ import type { LinkedName } from "./linked-names.ts";
 export interface LayerDiffOptions {
   readonly marks: LayerMarks;
   readonly record: BaseRecord;
+  /** The upper layer without what has landed. */
+  readonly settled: SettledLayer;
   /**
    * Programs may be at work, so the base record is not complete: the original counts as the base as it is
    * now.
@@ -115,10 +118,16 @@ class LayerDiff {
         yield* this.#visit(joinPath(path, lowerName), { folder: upper, name, facts }, below);
       yield 1;
     }
+    for (const name of this.#options.settled.hiddenIn(path)) {
+      const removed = joinPath(path, name);
+      const noted = this.#options.record.get(removed);
+      yield* this.#deleted(removed, { folder: lower, name }, lower?.facts(name), noted);
+    }
   }
 
   /** Compares one name of a merged folder. */
   *#visit(path: string, now: NowSide, lower: LowerName): Steps {
+    if (this.#options.settled.dropped.has(path)) return;
     const below = lower.folder?.facts(lower.name);
     const noted = this.#options.record.get(path);
     const facts = noted ?? (this.#options.isLive ? currentFacts(lower, below) : undefined);
@@ -173,7 +182,7 @@ class LayerDiff {
       above !== undefined &&
       wasFolder &&
       !this.#builder.isCovered &&
-      !this.#options.marks.isOpaque(own ?? above);
+      this.#options.settled.isMerged(path, own ?? above);
     const isAway = wasFolder && below === undefined;
     using _inside = this.#builder.compare(path, base && { ...base, isAway }, {
       ...now,

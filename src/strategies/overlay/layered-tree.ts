@@ -3,6 +3,7 @@ import { baseName, displayPath, parentPath, ROOT_PATH } from "../../core/paths/b
 import type { BaseFacts } from "../../engine/base/base-facts.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import type { SavedLayer } from "../../engine/checkpoint/tree-checkpoints.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
 import type { Browse, MovableBase, SandboxTree, SavedTree } from "../../engine/sandbox/sandbox-tree.ts";
@@ -24,10 +25,13 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { BaseRecord, lowerFacts } from "./base-record.ts";
+import { BaseRecord, type Layers, lowerFacts } from "./base-record.ts";
 import { noteCovered } from "./covered-entries.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
-import type { EarlierLayer, Layers } from "./landed-layer.ts";
+import { noteStaged } from "./landed/landed-entries.ts";
+import { SettledLayer } from "./landed/settled-layer.ts";
+import { settleCopy, settleLayer } from "./landed/settling.ts";
+import type { EarlierLayer } from "./landed-layer.ts";
 import { diffLayers, type LayerDiffOptions } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
@@ -171,6 +175,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
         }
       },
     );
+    this.#settle(this.#layersOf(upper, original, record));
     this.#noteAll(record, upper, original);
     record.saveIfChanged(this.workspace);
     removeTree(POINTS.removeOld, this.workspace, WORK);
@@ -209,7 +214,33 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
   #noteAll(record: BaseRecord, upper: Folder, original: Folder): void {
     const { only } = this.#scope;
     const isLeftOut = (path: string) => isExcluded(this.#scope, path);
-    noteCovered(record, upper, original, { marks: this.#marks, only, isLeftOut, age: this.age });
+    const settled = new SettledLayer(upper, record, this.#marks);
+    noteCovered(record, upper, original, { marks: this.#marks, settled, only, isLeftOut, age: this.age });
+  }
+
+  /** Takes what has landed out of the upper layer, once no program is inside. */
+  #settle(layers: Layers): void {
+    settleLayer(layers, () => this.#noteAll(layers.record, layers.upper, layers.lower));
+  }
+
+  noteStaged(original: Folder, changes: ChangeSet, landing: Folder): void {
+    if (!this.isEntered) return;
+    this.#withLayers({ original }, (layers) => noteStaged(landing, changes, layers));
+  }
+
+  /** How to save the layer: without what has landed in it. */
+  savedLayer(own: Folder): SavedLayer {
+    const record = BaseRecord.load(this.workspace);
+    const settled = new SettledLayer(own, record, this.#marks);
+    return {
+      isSaved: (path) => !settled.dropped.has(path),
+      complete: (copy, checkpoint) => settleCopy(own, { copy, checkpoint }, settled, this.#marks),
+      notes: () => {
+        record.forgetAllLanded();
+        record.forget((path) => settled.dropped.has(path));
+        return record.toBytes();
+      },
+    };
   }
 
   read(original: Folder, own: Folder, path: string): Buffer {
@@ -262,7 +293,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     // Notes the base as after the end of the programs, so that the diff is the same now and then.
     if (this.isEntered) this.#noteAll(record, own, original);
     return yield* diffLayers(own, original, {
-      ...this.#diffOptions(record),
+      ...this.#diffOptions(record, own),
       isLive: this.isEntered,
       linkedNames: () => (this.isEntered ? this.#linkedNames(original) : []),
       ...(mounted !== undefined && { mounted }),
@@ -271,14 +302,15 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
 
   /** A checkpoint is saved only once its base is noted. */
   *diffSaved(original: Folder, { entries, notes }: SavedTree): Steps<ChangeSet> {
-    return yield* diffLayers(entries, original, this.#diffOptions(BaseRecord.fromBytes(notes)));
+    return yield* diffLayers(entries, original, this.#diffOptions(BaseRecord.fromBytes(notes), entries));
   }
 
-  #diffOptions(record: BaseRecord): LayerDiffOptions {
+  #diffOptions(record: BaseRecord, layer: Folder): LayerDiffOptions {
     const { only } = this.#scope;
     return {
       marks: this.#marks,
       record,
+      settled: new SettledLayer(layer, record, this.#marks),
       isLive: false,
       ...(only !== undefined && { only }),
       isLeftOut: (path) => isExcluded(this.#scope, path),
@@ -297,12 +329,18 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
   }
 
   async base(): Promise<MovableBase<EarlierLayer>> {
-    const { earlierLayer, inTheWay, landLayer, returnLayer } = await import("./landed-layer.ts");
+    const { earlierLayer, inTheWay } = await import("./landed-layer.ts");
+    const { landInLayer, takeBackInLayer } = await import("./landed/landed-base.ts");
     const { adoptInLayer, uncoverInLayer } = await import("./entries/merged-layer.ts");
     return {
       earlier: (part) => this.#withLayers(part, (layers) => earlierLayer(part, layers)),
-      land: (part, earlier) => this.#withLayers(part, (layers) => landLayer(part, earlier, layers)),
-      takeBack: (part, earlier) => this.#withLayers(part, (layers) => returnLayer(part, earlier, layers)),
+      land: (part, earlier) =>
+        this.#withLayers(part, (layers) => {
+          landInLayer(part, earlier, layers);
+          if (!this.isEntered) this.#settle(layers);
+        }),
+      takeBack: (part, earlier) =>
+        this.#withLayers(part, (layers) => takeBackInLayer(part, earlier, layers, this.isEntered)),
       // Entries that return to the upper layer need a free path there.
       conflicts: ({ original, manifest }) => {
         using upper = this.openOwn();
@@ -318,8 +356,11 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
 
   #withLayers<T>({ original }: Pick<LandedPart, "original">, action: (layers: Layers) => T): T {
     using upper = this.openOwn();
-    const record = BaseRecord.load(this.workspace);
-    return action({ upper, lower: original, workspace: this.workspace, record, marks: this.#marks });
+    return action(this.#layersOf(upper, original, BaseRecord.load(this.workspace)));
+  }
+
+  #layersOf(upper: Folder, lower: Folder, record: BaseRecord): Layers {
+    return { upper, lower, workspace: this.workspace, record, marks: this.#marks };
   }
 
   /** Only the kernel shows what is in a folder that a program has moved, until the work is noted. */

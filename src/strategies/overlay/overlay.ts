@@ -1,9 +1,9 @@
-import type { Loss } from "../../core/capabilities.ts";
+import type { Loss, RunningOperation } from "../../core/capabilities.ts";
 import { BusyError, messageOf, UnsupportedError } from "../../core/errors/errors.ts";
 import type { ProgramView } from "../../core/program-view.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type { IntendedPlace, StrategyContext } from "../../core/strategy.ts";
+import type { IntendedPlace, PreparedCommit, StrategyContext, Transaction } from "../../core/strategy.ts";
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
@@ -13,6 +13,7 @@ import type { BasedPath } from "../../engine/merge/base-contents.ts";
 import {
   type OpenSandbox,
   openOriginal,
+  openPlaceOf,
   placeOf,
   scopeFrom,
 } from "../../engine/sandbox/sandbox-reference.ts";
@@ -23,9 +24,9 @@ import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/wo
 import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";
+import { folderHolders } from "../../system/process/holders.ts";
 import { FolderStrategy } from "../folder/folder-strategy.ts";
-import { BaseRecord } from "./base-record.ts";
-import type { Layers } from "./landed-layer.ts";
+import { BaseRecord, type Layers } from "./base-record.ts";
 import { LayeredTree } from "./layered-tree.ts";
 import { MERGED, OVERLAY_WAYS, type OverlayWay } from "./layout.ts";
 import { OverlayMount } from "./overlay-mount-point.ts";
@@ -43,13 +44,17 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   constructor(
     context: StrategyContext,
     allowed: readonly OverlayWay[] = OVERLAY_WAYS,
-    { strength = builtInStrength("overlay"), resourceTypes = RESOURCE_TYPES } = {},
+    {
+      strength = builtInStrength("overlay"),
+      resourceTypes = RESOURCE_TYPES,
+      whileRunning = WHILE_RUNNING,
+    } = {},
   ) {
     super(context, "overlay", {
       commit: "two-phase",
       undo: true,
       partial: true,
-      whileRunning: ["checkpoint"],
+      whileRunning,
       checkpoint: true,
       isolation: "view",
       strength,
@@ -154,8 +159,25 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     return [...super.intendedPlaces(place), { kind: "mount", location: `${place.path}/${MERGED}` }];
   }
 
-  protected *saveCheckpoint({ own, workspace }: OpenSandbox<LayeredTree>, made: NewCheckpoint): Steps {
-    yield* saveLayer(workspace, made, own, () => BaseRecord.load(workspace).toBytes());
+  protected *saveCheckpoint({ own, workspace, tree }: OpenSandbox<LayeredTree>, made: NewCheckpoint): Steps {
+    yield* saveLayer(workspace, made, own, tree.savedLayer(own));
+  }
+
+  /** Programs outside of the plan that use the mount whose path they were told do not stand still. */
+  override async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    if (this.standsStill(ref)) {
+      using workspace = openPlaceOf(ref);
+      const [holder] = folderHolders(workspace.label(MERGED));
+      if (holder !== undefined)
+        throw new BusyError(
+          `The sandbox of ${scopeFrom(ref).root} can't land while commands run in it, because ${holder.command} (pid ${holder.pid}) uses it from outside.`,
+          {
+            holder: `${holder.command} (pid ${holder.pid})`,
+            hint: "End it, or wait until the commands have ended.",
+          },
+        );
+    }
+    return await super.prepare(ref, transaction);
   }
 
   protected override async stateOf(
@@ -219,6 +241,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   }
 }
 
+const WHILE_RUNNING: readonly RunningOperation[] = ["checkpoint", "apply"];
 const RESOURCE_TYPES: readonly string[] = ["fs-directory", "fs-file", "fs-mount", "git-checkout"];
 
 /** The likely way to mount, without trying it. */

@@ -4,8 +4,8 @@ import type { OriginalEntry } from "../../../engine/base/original-entry.ts";
 import { readEntry } from "../../../engine/tree/open-parent.ts";
 import { removeTree } from "../../../engine/tree/remove-tree.ts";
 import { failpoint } from "../../../system/failpoints.ts";
+import type { Layers } from "../base-record.ts";
 import { keepingFolderTimes } from "../folder-times.ts";
-import type { Layers } from "../landed-layer.ts";
 
 /**
  * The upper layer after an update has brought in what another writer changed in the lower one. The record

@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
+
+/** What a program does, by the paths below the folder that it works in. */
+export type Work =
+  | { readonly does: "write" | "append" | "holds"; readonly path: string; readonly text: string }
+  | { readonly does: "writes-on"; readonly text: string }
+  | { readonly does: "remove" | "folder"; readonly path: string }
+  | { readonly does: "move" | "link" | "point"; readonly path: string; readonly to: string }
+  | { readonly does: "mode"; readonly path: string; readonly mode: number };
+
+export type Step =
+  | { readonly kind: "work"; readonly work: Work }
+  /** Another writer makes, changes or removes what no program of the plan touches. */
+  | { readonly kind: "rival"; readonly path: string; readonly text: string | undefined }
+  | { readonly kind: "apply"; readonly only: string; readonly crash?: Crash }
+  | { readonly kind: "checkpoint" | "restore" | "undo" | "end" }
+  /** The end of the programs fails at a step, and is done again by the next process. */
+  | { readonly kind: "broken-end"; readonly point: string; readonly nth: number };
+
+/** What happens between the prepare and the end of an apply. */
+export interface Crash {
+  /** Where it fails; undefined: between the prepare and the decision. */
+  readonly point?: string;
+  readonly nth: number;
+  readonly isTakenBack: boolean;
+  readonly work: readonly Work[];
+  /** The programs end before the recovery. */
+  readonly ends: boolean;
+}
+
+const FILES = ["a", "old/one", "kept/one", "new/f", "new/in/f", "shared/n"];
+const FOLDERS = ["old", "kept/made", "new", "new/in", "f"];
+const SETTLING = ["hide-removed", "close-inner", "leave", "show-lower"].map((name) => `landed.${name}`);
+const BASE = ["overlay.note-base", "overlay.note-times", "overlay.give-times", "overlay.forget-times"];
+const LANDING = [
+  "land.add",
+  "land.replace",
+  "land.delete",
+  "land.write-landed",
+  "part.note-base",
+  "left.write",
+];
+
+const file = fc.constantFrom(...FILES);
+const folder = fc.constantFrom(...FOLDERS);
+const path = fc.oneof({ weight: 2, arbitrary: file }, folder);
+const text = fc.integer({ min: 1, max: 99 }).map((number) => `${number}\n`);
+const work: fc.Arbitrary<Work> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ does: fc.constantFrom("write", "append", "holds"), path: file, text }),
+  },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant("writes-on"), text }) },
+  { weight: 5, arbitrary: fc.record({ does: fc.constantFrom("remove", "folder"), path }) },
+  { weight: 5, arbitrary: fc.record({ does: fc.constant("move"), path, to: path }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("link", "point"), path: file, to: file }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ does: fc.constant("mode"), path, mode: fc.constantFrom(0o700, 0o640, 0o555) }),
+  },
+) as fc.Arbitrary<Work>;
+const nth = fc.integer({ min: 1, max: 4 });
+const crash: fc.Arbitrary<Crash> = fc.record(
+  {
+    point: fc.constantFrom(...LANDING, ...BASE, ...SETTLING),
+    nth,
+    isTakenBack: fc.boolean(),
+    work: fc.array(work, { maxLength: 4 }),
+    ends: fc.boolean(),
+  },
+  { requiredKeys: ["nth", "isTakenBack", "work", "ends"] },
+);
+/** In a user namespace, a rename in a folder that another writer changes is not always known as one. */
+const rivals = (way: OverlayWay) =>
+  way === "kernel" ? ["apart/rival", "shared/rival", "rival", "kept/rival"] : ["apart/rival"];
+export const steps = (way: OverlayWay): fc.Arbitrary<Step> =>
+  fc.oneof(
+    { weight: 14, arbitrary: fc.record({ kind: fc.constant("work"), work }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant("rival"),
+        path: fc.constantFrom(...rivals(way)),
+        text: fc.option(text, { nil: undefined }),
+      }),
+    },
+    {
+      weight: 5,
+      arbitrary: fc.record(
+        {
+          kind: fc.constant("apply"),
+          only: fc.constantFrom(".", ".", ".", "a", "new", "kept", "old", "f"),
+          crash,
+        },
+        { requiredKeys: ["kind", "only"] },
+      ),
+    },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom("checkpoint", "restore", "undo", "end") }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant("broken-end"),
+        point: fc.constantFrom(...SETTLING, ...BASE),
+        nth,
+      }),
+    },
+  ) as fc.Arbitrary<Step>;

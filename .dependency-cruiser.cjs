@@ -94,6 +94,7 @@ const LAYERS = [
     "config/",
     "config/ turns text into checked values, and records which texts the user trusts: it must not use them",
   ],
+  ["fleet/link/", "fleet/link/ is what a host tells and asks the database of its fleet: it acts on nothing"],
   [
     "strategies/",
     "strategies/ isolates one resource at a time, finds the strategy of a name and guards its calls: it knows nothing of managers, plans or commits",
@@ -108,6 +109,12 @@ const LAYERS = [
     "plans/ is what users do, in their words: it must work without a command line and without running commands",
   ],
   ["run/", "run/ starts commands inside sandboxes: it must work without a command line"],
+  [
+    "fleet/remote/",
+    "fleet/remote/ calls the strategies of other hosts: it knows no transaction, and runs nothing itself",
+  ],
+  ["fleet/drive/", "fleet/drive/ drives transactions over hosts: it reaches sandboxes only by calls"],
+  ["fleet/host/", "fleet/host/ does what others ask of this host, as its gate allows"],
   [
     "housekeeping.ts",
     "housekeeping.ts is what every start does: it must not depend on what is done afterwards",
@@ -242,9 +249,9 @@ module.exports = {
     {
       name: "only-store-uses-sqlite",
       comment:
-        "node:sqlite is used by store/, which keeps our state, and by database/, which drives the users' databases; nobody else.",
+        "node:sqlite is used by store/ and fleet/store/, which keep our state, and by database/, which drives the users' databases; nobody else.",
       severity: "error",
-      from: { path: "^src/", pathNot: ["^src/(?:store|database)/", TEST] },
+      from: { path: "^src/", pathNot: ["^src/(?:store|fleet/store|database)/", TEST] },
       to: { path: "^(?:node:)?sqlite$" },
     },
     {

@@ -1170,6 +1170,22 @@ export interface components {
                 strategy: string;
                 changes?: number;
             }[];
+            /** @description For a plan over hosts that is being applied or undone: the hosts for which it waits. */
+            waits?: {
+                host: string;
+                /** @description The names of the resources there. */
+                resources: string[];
+                /**
+                 * @description What it has to do.
+                 * @enum {string}
+                 */
+                to: "prepare" | "land" | "take back";
+                /** @description Since when the plan is in this step. */
+                since?: string;
+                isUp: boolean;
+                /** @description Since when it is up, or since when nothing was heard of it. */
+                hostSince?: string;
+            }[];
             resources: {
                 name: string;
                 type: string;
@@ -1242,6 +1258,22 @@ export interface components {
                 resource: string;
                 strategy: string;
                 changes?: number;
+            }[];
+            /** @description For a plan over hosts that is being applied or undone: the hosts for which it waits. */
+            waits?: {
+                host: string;
+                /** @description The names of the resources there. */
+                resources: string[];
+                /**
+                 * @description What it has to do.
+                 * @enum {string}
+                 */
+                to: "prepare" | "land" | "take back";
+                /** @description Since when the plan is in this step. */
+                since?: string;
+                isUp: boolean;
+                /** @description Since when it is up, or since when nothing was heard of it. */
+                hostSince?: string;
             }[];
             resources: {
                 name: string;

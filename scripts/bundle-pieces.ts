@@ -59,7 +59,7 @@ const MAIN = "src/cli/main.ts";
 const FIRST = [MAIN, "src/index.ts", "src/strategy.ts"];
 const COMMAND_LINE = /^src[/]cli[/]/;
 const HEAVY =
-  /(?:^|[/])node_modules[/](?:zod|yaml|hono|@hono|@modelcontextprotocol)[/]|\bnode:(?:http|dns)\b/;
+  /(?:^|[/])node_modules[/](?:zod|yaml|hono|@hono|@modelcontextprotocol|pg)[/]|\bnode:(?:http|dns)\b/;
 
 class Pieces {
   readonly #entries: readonly string[];

@@ -1,5 +1,4 @@
-import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { AtomicCommit } from "./commit/atomic-commit.ts";
 import { ClosedPlans } from "./commit/cleanup/closed-plans.ts";
 import { LandedCleanup } from "./commit/cleanup/landed-cleanup.ts";
@@ -10,11 +9,12 @@ import { Recovery } from "./commit/recovery.ts";
 import { nearestConfig } from "./config/nearest-config.ts";
 import { userConfigPath } from "./config/policy/user-config-path.ts";
 import { DEFAULT_SETTINGS, type Settings } from "./config/settings.ts";
-import { UnsupportedError, UsageError } from "./core/errors/errors.ts";
+import { UnsupportedError } from "./core/errors/errors.ts";
 import { ResourceTypes } from "./core/resource/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
 import type { Notice } from "./core/values/notice.ts";
 import { loadedLate } from "./engine/work/lazy-value.ts";
+import type { FleetLink } from "./fleet/link/fleet-link.ts";
 import { keepHouse } from "./housekeeping.ts";
 import { Plans } from "./plans/plans.ts";
 import type { PlanChecks } from "./plans/review/plan-inspection.ts";
@@ -43,6 +43,7 @@ import { isThere } from "./system/data/existence.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/state/machine.ts";
 import { withReserve } from "./system/state/reserve.ts";
+import { stateDirOf } from "./system/state/state-dir.ts";
 
 /**
  * Opens a state directory: the one place that knows every concrete class and puts them together. Before it
@@ -57,25 +58,27 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
   armFailpoints(environment["DRYDOCK_FAILPOINT"], environment["DRYDOCK_FAILPOINT_TRACE"]);
   const cwd = options.cwd ?? process.cwd();
   const now = options.now ?? (() => new Date());
-  const stateDir = stateDirOf(options, environment, cwd);
+  const ownStateDir = stateDirOf(options, environment, cwd);
   const closed = new AbortController();
-  const store = await openSqliteStore({ stateDir, makesRoom: options.makesRoom === true });
+  const trusted = async () => {
+    const { TrustStore } = await import("./config/trust/trust.ts");
+    const user = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
+    return new TrustStore({ stateDir: ownStateDir, user, now });
+  };
+  const settingsFrom = async (file: string | undefined) => {
+    const { settingsInForce } = await import("./config/settings-in-force.ts");
+    const search = { cwd, environment, ...(file !== undefined && { explicit: file }) };
+    const notice = (ignored: Notice) => options.onNotice?.(ignored);
+    return await settingsInForce({ ...search, trusted: await trusted(), notice });
+  };
+  const explicit = options.config ?? environment["DRYDOCK_CONFIG"];
+  const hasConfig = explicit !== undefined || nearestConfig(cwd) !== undefined;
+  const settings = hasConfig ? await settingsFrom(explicit) : DEFAULT_SETTINGS;
+  const fleet = await openFleet(settings, ownStateDir, options);
+  const stateDir = fleet?.stateDir ?? ownStateDir;
+  const store = fleet?.store ?? (await openSqliteStore({ stateDir, makesRoom: options.makesRoom === true }));
   try {
-    const trusted = async () => {
-      const { TrustStore } = await import("./config/trust/trust.ts");
-      const user = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
-      return new TrustStore({ stateDir, user, now });
-    };
-    const settingsFrom = async (file: string | undefined) => {
-      const { settingsInForce } = await import("./config/settings-in-force.ts");
-      const search = { cwd, environment, ...(file !== undefined && { explicit: file }) };
-      const notice = (ignored: Notice) => options.onNotice?.(ignored);
-      return await settingsInForce({ ...search, trusted: await trusted(), notice });
-    };
-    const explicit = options.config ?? environment["DRYDOCK_CONFIG"];
-    const hasConfig = explicit !== undefined || nearestConfig(cwd) !== undefined;
-    const settings = hasConfig ? await settingsFrom(explicit) : DEFAULT_SETTINGS;
-    const parts = assemble({ options, stateDir, store, settings, cwd, now, environment });
+    const parts = await assemble({ options, stateDir, store, settings, cwd, now, environment, fleet });
     const recovery = await keepHouse(parts.housekeeping, (notice) => options.onNotice?.(notice));
     return {
       stateDir,
@@ -107,8 +110,15 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       explainExec: async (plan, request) =>
         await parts.explain(await parts.session.plans.find(plan), request),
       recovery,
-      recover: async () => await withReserve(stateDir, () => parts.recovery.run()),
-      settle: async (plan, how) => await withReserve(stateDir, () => parts.recovery.settle(plan, how)),
+      recover: async () => {
+        const report = await withReserve(stateDir, () => parts.recovery.run());
+        return { ...report, pending: [...report.pending, ...((await parts.fleet?.pending()) ?? [])] };
+      },
+      settle: async (plan, how) =>
+        await withReserve(
+          stateDir,
+          async () => (await parts.fleet?.settle(plan, how)) ?? (await parts.recovery.settle(plan, how)),
+        ),
       abandon: async (plan) => {
         const { Abandonment } = await import("./commit/cleanup/abandonment.ts");
         return await withReserve(stateDir, () => new Abandonment(parts.session).abandon(plan));
@@ -130,6 +140,7 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
         const { trustConfig } = await import("./config/settings-in-force.ts");
         return await trustConfig(resolve(cwd, file), { trusted: await trusted(), environment });
       },
+      ...(parts.fleet !== undefined && { fleet: parts.fleet }),
       close: async () => {
         // A reason of ours costs nothing; Node's would be an error with a trace.
         closed.abort("closed");
@@ -142,21 +153,16 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
   }
 }
 
-function stateDirOf(
+/** Connects to the fleet of the config; undefined without one. */
+async function openFleet(
+  { fleet }: Settings,
+  stateDir: string,
   options: ServicesOptions,
-  environment: NonNullable<ServicesOptions["environment"]>,
-  cwd: string,
-): string {
-  const given = options.stateDir ?? environment["DRYDOCK_STATE_DIR"];
-  if (given === "")
-    throw new UsageError("The state directory is empty.", {
-      hint: "Give a path, or leave it out. It may come from DRYDOCK_STATE_DIR.",
-    });
-  if (given !== undefined) return resolve(cwd, given);
-  // The XDG standard says to ignore a relative path. Sandboxes are found by their path, from any folder.
-  const { XDG_STATE_HOME: named = "", HOME: home } = environment;
-  const states = isAbsolute(named) ? named : join(home || homedir(), ".local", "state");
-  return resolve(cwd, states, "drydock");
+): Promise<FleetLink | undefined> {
+  if (fleet === undefined || options.local === true) return undefined;
+  const { openFleetLink } = await import("./fleet/link/fleet-link.ts");
+  // Apart from the state of this machine alone, so that each knows what of the sandboxes here is its own.
+  return await openFleetLink(fleet, join(stateDir, "fleet"), options.isHostService === true);
 }
 
 interface Foundations {
@@ -167,19 +173,26 @@ interface Foundations {
   readonly cwd: string;
   readonly now: () => Date;
   readonly environment: NonNullable<ServicesOptions["environment"]>;
+  readonly fleet: FleetLink | undefined;
 }
 
-function assemble({ options, stateDir, store, settings, cwd, now, environment }: Foundations) {
+async function assemble(foundations: Foundations) {
+  const { options, stateDir, store, settings, cwd, now, environment, fleet } = foundations;
   const operations = new Operations(options.signal ?? new AbortController().signal, (progress) =>
     options.onProgress?.(progress),
   );
-  const owners = new MachineOwners(stateDir, options.command ?? "drydock");
+  const owners = new MachineOwners(stateDir, options.command ?? "drydock", fleet?.host);
   const base: Session = {
     ...{ stateDir, store, now, operations },
     plans: new PlanAccess(store, new Claims(store, owners, operations), operations),
     history: new PlanHistory(store, now, `${currentActor()}${options.inside === true ? " (inside)" : ""}`),
   };
-  const registry = new SandboxStrategyRegistry((resourceId, call) => operations.about(resourceId, call));
+  const joined = fleet && new (await import("./fleet/host/joined-fleet.ts")).JoinedFleet(fleet, operations);
+  const elsewhere = joined?.elsewhere;
+  const registry = new SandboxStrategyRegistry(
+    (resourceId, call) => operations.about(resourceId, call),
+    elsewhere,
+  );
   const folders = new RunFolders(stateDir);
   const uses = new Uses(folders, owners);
   const sandboxes = new PlanSandboxes(base, registry, uses);
@@ -197,7 +210,10 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     ...settings.run,
   ];
   const protects = async () => (await policyLayers()).flatMap(({ protect }) => protect ?? []);
-  const session: PlanSession = { ...base, settings: settings.sandbox, protects, sandboxes, remains };
+  const session: PlanSession = {
+    ...{ ...base, settings: settings.sandbox, protects, sandboxes, remains },
+    ...(joined !== undefined && { waits: (plan) => joined.waits(plan) }),
+  };
   const context: StrategyContext = {
     stateDir,
     policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
@@ -225,7 +241,10 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   for (const make of options.strategies ?? []) register(make);
   for (const declared of settings.sandbox.customStrategies) declareCustom(custom, declared);
 
-  const commit = new AtomicCommit(session, new Coordinator(session, new LandedCleanup(session)));
+  const landedCleanup = new LandedCleanup(session);
+  const coordinator =
+    joined?.coordinator(session, landedCleanup, owners) ?? new Coordinator(session, landedCleanup);
+  const commit = new AtomicCommit(session, coordinator);
   const closing = new PlanClosing(session);
   const undoRetention = new UndoRetention(session);
   const types = new ResourceTypes(settings.resourceTypes);
@@ -237,8 +256,15 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   };
   const resolving = async () => {
     const { ResourceResolver } = await import("./plans/resources/resources.ts");
-    const resolver = new ResourceResolver(settings, types, cwd, stateDir);
-    return { session, resolver, secrets, descriptions: await descriptions(), chooser: await chooser() };
+    const resolver = new ResourceResolver(settings, types, cwd, stateDir, fleet?.host);
+    return {
+      session,
+      resolver,
+      secrets,
+      otherHosts: elsewhere,
+      descriptions: await descriptions(),
+      chooser: await chooser(),
+    };
   };
   const creation = async () => {
     const { PlanCreation } = await import("./plans/plan-creation.ts");
@@ -356,10 +382,19 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const place = { stateDir, cwd, environment, ...config };
     return new DetachedCommands({ session, place, plans: services.plans, notice });
   };
+  const fleetServices = joined?.services({
+    ...{ session, owners, registry, creation, cleanup: landedCleanup },
+    capture: async (plan, request) =>
+      await (await import("./run/capture.ts")).capture(await runs(), plan, request),
+    keepHouse: async () => {
+      await keepHouse(services.housekeeping, (notice) => options.onNotice?.(notice));
+    },
+  });
   const checkRun = async () =>
     (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
   return {
     ...{ session, registry, register, types, chooser, creation, ...services, runs, explain, checkRun },
+    fleet: fleetServices,
     detached: loadedLate(detached, [
       ...(["start", "running", "last", "show", "output", "write", "resize", "ended", "end"] as const),
       "cancel",

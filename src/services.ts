@@ -5,6 +5,7 @@ import type { ResourceTypes } from "./core/resource/resource-types.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "./core/strategy.ts";
 import type { Notice } from "./core/values/notice.ts";
 import type { PlanEvent } from "./core/values/plan-events.ts";
+import type { FleetServices } from "./fleet/host/fleet-services.ts";
 import type { CheckpointService } from "./plans/checkpoints/checkpoint-service.ts";
 import type { CleanupService } from "./plans/cleanup/cleanup-service.ts";
 import type { DoctorReport } from "./plans/doctor.ts";
@@ -61,6 +62,10 @@ export interface ServicesOptions {
    * that is kept for that.
    */
   readonly makesRoom?: boolean;
+  /** Work on the state of this machine alone, although the config names a fleet. */
+  readonly local?: boolean;
+  /** This process is the service of its host in the fleet. */
+  readonly isHostService?: boolean;
 }
 
 /**
@@ -124,5 +129,7 @@ export interface Services {
   check(strategy: string, request?: CheckRequest): Promise<ConformanceReport>;
   /** Trusts the present content of a config, and of the files that are loaded with its modules. */
   trust(file: string): Promise<TrustedConfig>;
+  /** The fleet that this machine is a host of, if the config names one. */
+  readonly fleet?: Pick<FleetServices, keyof FleetServices>;
   close(): Promise<void>;
 }

@@ -126,6 +126,22 @@ const CLEANUP_COMMANDS: readonly CommandEntry[] = [
   ),
 ];
 
+const HOST_COMMANDS: readonly CommandEntry[] = [
+  command(
+    "start",
+    "serve the fleet as this host, until it is ended",
+    () => import("./commands/host/host-start.ts"),
+  ),
+  command("list", "list the hosts of the fleet", () => import("./commands/host/host-list.ts")),
+  command(
+    "show",
+    "show a host, what it lends and what waits for it",
+    () => import("./commands/host/host-show.ts"),
+  ),
+  command("drain", "let a host take no new sandboxes", () => import("./commands/host/host-drain.ts")),
+  command("remove", "forget a host that is gone for good", () => import("./commands/host/host-remove.ts")),
+];
+
 /** Every command, in the order in which help shows them. */
 export const COMMANDS: readonly CommandEntry[] = [
   command(
@@ -165,6 +181,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     () => import("./commands/recover.ts"),
   ),
   { name: "cleanup", summary: "find and remove leftovers of plans and commands", commands: CLEANUP_COMMANDS },
+  { name: "host", summary: "serve a fleet of hosts, and look after it", commands: HOST_COMMANDS },
   {
     name: "strategy",
     summary: "list and check the strategies that isolate resources",

@@ -6,6 +6,7 @@ export interface GlobalOptions {
   readonly json?: boolean;
   readonly stateDir?: string;
   readonly config?: string;
+  readonly local?: boolean;
   readonly debug?: boolean;
   readonly yes?: boolean;
 }
@@ -29,6 +30,7 @@ function makeOptions(): readonly Option[] {
       unescapePath,
     ),
     new Option("--config <file>", "the drydock.yaml to use (DRYDOCK_CONFIG)").argParser(unescapePath),
+    new Option("--local", "work on this machine alone, although the config names a fleet"),
     new Option("-y, --yes", "answer yes to questions"),
     new Option("--debug", "show stack traces of errors"),
   ].map((option) => option.helpGroup(GROUP));
@@ -37,8 +39,8 @@ function makeOptions(): readonly Option[] {
 /** The global options of a call, wherever they stand; the last one counts. */
 export function globalOptionsOf(command: Command): GlobalOptions {
   const above = command.parent === null ? {} : globalOptionsOf(command.parent);
-  const { json, stateDir, config, debug, yes } = command.opts<GlobalOptions>();
-  const own = { json, stateDir, config, debug, yes };
+  const { json, stateDir, config, local, debug, yes } = command.opts<GlobalOptions>();
+  const own = { json, stateDir, config, local, debug, yes };
   return { ...above, ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)) };
 }
 

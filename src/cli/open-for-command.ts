@@ -26,7 +26,7 @@ export async function openToChange<T>(
   context: CommandContext,
   plan: string | undefined,
   work: (drydock: Services, signal: AbortSignal, interruption: Interruption) => Promise<T>,
-  how: { readonly makesRoom?: boolean } = {},
+  how: Pick<ServicesOptions, "makesRoom" | "isHostService"> = {},
 ): Promise<T> {
   using interruption = new Interruption((line) => context.output.notice(line));
   // Awaited, because the interruption must stay in scope until the work is over.
@@ -43,7 +43,7 @@ export async function openToChange<T>(
 
 async function whileOpen<T>(
   context: CommandContext,
-  how: Pick<ServicesOptions, "signal" | "makesRoom">,
+  how: Pick<ServicesOptions, "signal" | "makesRoom" | "isHostService">,
   work: (drydock: Services) => Promise<T>,
 ): Promise<T> {
   const { output, options } = context;
@@ -58,6 +58,7 @@ async function whileOpen<T>(
   const drydock = await openServices({
     ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
     ...(options.config === undefined ? {} : { config: options.config }),
+    ...(options.local === true && { local: true }),
     ...how,
     cwd: context.cwd,
     environment: context.environment,

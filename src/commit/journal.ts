@@ -20,6 +20,14 @@ export class Journal {
     durability: Durability,
     history: readonly StoreChange[] = [],
   ): Promise<void> {
+    await this.#store.write(await this.changes(transaction, history), durability);
+  }
+
+  /** What `save` writes. */
+  async changes(
+    transaction: TransactionRecord,
+    history: readonly StoreChange[] = [],
+  ): Promise<readonly StoreChange[]> {
     const changes: StoreChange[] = [{ put: "transaction", record: transaction }, ...history];
     const plan = await this.#store.plan(transaction.planId);
     if (plan !== undefined) changes.push(...planChanges(plan, transaction));
@@ -30,7 +38,7 @@ export class Journal {
       if (state === sandbox.state) continue;
       changes.push({ put: "sandbox", record: { ...sandbox, state: move(sandbox, state) } });
     }
-    await this.#store.write(changes, durability);
+    return changes;
   }
 }
 

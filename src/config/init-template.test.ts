@@ -9,7 +9,7 @@ const file = "/project/drydock.yaml";
 
 /** The template with the comments that hold examples made real. */
 function withExamples(): string {
-  return initTemplate().replaceAll(/^( *)# ( *)([\w-]+:( [.\w/-]+)?)$/gm, "$1$2$3");
+  return initTemplate().replaceAll(/^( *)# ( *)([\w-]+:( [.\w/:@-]+)?)$/gm, "$1$2$3");
 }
 
 describe("initTemplate", () => {
@@ -24,8 +24,8 @@ describe("initTemplate", () => {
     const lines = initTemplate().split("\n");
     const check = (schema: JsonSchema): void => {
       for (const [key, below] of Object.entries(schema.properties ?? {})) {
-        const at = lines.findIndex((line) => new RegExp(`^ *(# )?${key}:`).test(line));
-        assert.match(lines[at - 1] ?? "", /^ *# \S/, key);
+        const at = lines.findIndex((line) => new RegExp(`^ *(# +)?${key}:`).test(line));
+        assert.match(lines[at - 1] ?? "", /^[ #]*# \S/, key);
         check(below);
       }
     };
@@ -39,6 +39,7 @@ describe("initTemplate", () => {
       config.sandbox.customStrategies.map(({ className }) => className),
       ["MyStrategy"],
     );
+    assert.equal(config.fleet?.host, "web1");
     assert.deepEqual(
       config.resourceTypes.map(({ name }) => name),
       ["build-folder"],

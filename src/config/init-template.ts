@@ -28,13 +28,24 @@ function linesOf(schema: JsonSchema, indent: string): readonly string[] {
 }
 
 function entry(key: string, schema: JsonSchema, indent: string): readonly string[] {
-  if (schema.properties !== undefined) return [`${indent}${key}:`, ...linesOf(schema, `${indent}  `)];
   const example = schema.examples?.[0];
+  if (schema.properties !== undefined && example !== undefined)
+    return optionalSection(key, schema).map((line) => `${indent}# ${line}`);
+  if (schema.properties !== undefined) return [`${indent}${key}:`, ...linesOf(schema, `${indent}  `)];
   if (example === undefined) return [`${indent}${key}: ${yamlOnOneLine(schema.default)}`];
   // In a section the example is one line, if it can be: then it is made a setting without counting spaces.
   if (indent.length > 2 || (indent !== "" && Array.isArray(example)))
     return [`${indent}# ${key}: ${yamlOnOneLine(example)}`];
   return yamlLines({ [key]: example }).map((line) => `${indent}# ${line}`);
+}
+
+/** A section that means something else when it is left out, as it would stand there. */
+function optionalSection(key: string, { properties = {} }: JsonSchema): readonly string[] {
+  const keys = Object.entries(properties).flatMap(([name, below]) => [
+    ...comment(below.description ?? "", "  "),
+    `  ${name}: ${yamlOnOneLine(below.examples?.[0] ?? below.default)}`,
+  ]);
+  return [`${key}:`, ...keys];
 }
 
 function comment(text: string, indent: string): readonly string[] {

@@ -1,8 +1,10 @@
 import { dirname, resolve } from "node:path";
+import { splitHost } from "../core/resource/host-location.ts";
 import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
 import { type Check, DEFAULT_CHECK_MS } from "../core/values/checks.ts";
 import { copyPlain } from "../core/values/plain-data.ts";
 import { parseDuration } from "./duration.ts";
+import { fleetFrom } from "./fleet-section.ts";
 import { inlineStrategies, strategyInForce } from "./inline-strategies.ts";
 import { configJsonSchema } from "./json-schema.ts";
 import { limitsFrom } from "./limits-section.ts";
@@ -69,11 +71,12 @@ function configFrom(file: string, values: ConfigValues, placeOf: PositionOf): Co
     checks: values.checks.map(checkFrom),
     run: policyLayers(values.run, "project", placeOf),
     resources: Object.entries(values.resources).map(([name, declared]) =>
-      resourceFrom(name, declared, folder),
+      resourceFrom(name, declared, folder, values.fleet !== undefined),
     ),
     resourceTypes: Object.entries(values.resource_types).map(([name, declared]) =>
       resourceTypeFrom(name, declared, folder),
     ),
+    ...fleetFrom(values.fleet),
   };
 }
 
@@ -153,11 +156,13 @@ function resourceFrom(
   name: string,
   declared: ConfigValues["resources"][string],
   folder: string,
+  hasFleet: boolean,
 ): DeclaredResource {
   const { location, type, strategy, from, parent } = declared;
+  const isElsewhere = hasFleet && splitHost(location) !== undefined;
   return {
     name,
-    location: isUrl(location) ? location : resolve(folder, location),
+    location: isUrl(location) || isElsewhere ? location : resolve(folder, location),
     ...(type === undefined ? {} : { type }),
     ...(strategy === undefined ? {} : { strategy: strategyInForce(strategy, folder) }),
     ...(from === undefined ? {} : { from }),

@@ -4,6 +4,7 @@ import { RESOURCE_CAPABILITIES } from "../core/resource/resource-types.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import { DEFAULT_CHECK_MS } from "../core/values/checks.ts";
 import { DURATION_PATTERN, formatDuration } from "./duration.ts";
+import { fleetSection } from "./fleet-section.ts";
 import { INLINE_STRATEGY_PATTERN } from "./inline-strategies.ts";
 import { limitsSection, positiveDuration } from "./limits-section.ts";
 import { policySection } from "./policy/policy-section.ts";
@@ -57,6 +58,7 @@ export function configSchema(declared?: DeclaredNames) {
       run: policySection(),
       resources: resourcesSection(strategy, resourceType, oneOf([], declared?.resources)),
       resource_types: resourceTypesSection(strategy, resourceType),
+      fleet: fleetSection(resourceType),
     },
     "must be a map of keys and values",
   );

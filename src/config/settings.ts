@@ -1,3 +1,4 @@
+import type { LentResource } from "../core/resource/lending.ts";
 import type { PlainData } from "../core/resource/resource.ts";
 import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy-policies.ts";
@@ -108,6 +109,16 @@ export interface DeclaredResource {
   readonly parent?: string;
 }
 
+/** The fleet that this machine is a host of. */
+export interface FleetSettings {
+  /** The URL of its PostgreSQL database. */
+  readonly database: string;
+  /** The name of this host. Absent: the machine's name. */
+  readonly host?: string;
+  /** What plans that were made on other hosts may use here. */
+  readonly lend: readonly LentResource[];
+}
+
 /** All settings. */
 export interface Settings {
   readonly sandbox: SandboxSettings;
@@ -117,6 +128,8 @@ export interface Settings {
   readonly run: readonly PolicyLayer[];
   readonly resources: readonly DeclaredResource[];
   readonly resourceTypes: readonly ResourceTypeDefinition[];
+  /** Absent: this machine is alone. */
+  readonly fleet?: FleetSettings;
 }
 
 /** The settings of one config file. */

@@ -79,6 +79,8 @@ export interface PlanRecord {
   readonly resources: readonly PlanResource[];
   /** While it is `adding`: the resources that join it. */
   readonly joining?: readonly PlanResource[];
+  /** The host of the fleet on which it was made, if that is another one than this. */
+  readonly host?: string;
 }
 
 /** A resource of a plan, with the strategy that isolates it and the reason for that one. */

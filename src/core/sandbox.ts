@@ -19,6 +19,8 @@ export interface SandboxRef<Metadata extends PlainRecord = PlainRecord> {
    * The strategy's version and options when it made the sandbox; Drydock fills it in for custom strategies.
    */
   readonly madeWith?: MadeWith;
+  /** The host of the fleet that has it, if that is another one than this. */
+  readonly host?: string;
 }
 
 /** The version that a custom strategy declared, and its options. Later calls get the same options. */

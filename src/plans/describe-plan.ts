@@ -54,6 +54,7 @@ export class PlanDescriptions {
     const resources = await Promise.all(plan.resources.map((item) => this.#resource(plan, item, options)));
     const undo = await this.#undo(plan);
     const detached = options.load === false ? undefined : await this.#detached(id);
+    const waits = options.load === false ? [] : ((await this.#session.waits?.(plan)) ?? []);
     const review = isOver(plan) ? undefined : await reviewState(this.#session, id);
     return {
       id,
@@ -66,6 +67,7 @@ export class PlanDescriptions {
       ...(review !== undefined && { review }),
       ...(detached !== undefined && { detached }),
       ...undo,
+      ...(waits.length > 0 && { waits }),
       resources,
     };
   }
@@ -87,7 +89,8 @@ export class PlanDescriptions {
     // Asking for the notes may have revealed that the work is lost.
     const record = await store.sandbox(id);
     const { name, type, location } = resource;
-    const place = record?.state === "CLEANED_UP" ? undefined : record?.ref.metadata["path"];
+    const isHere = record?.ref.host === undefined;
+    const place = record?.state === "CLEANED_UP" || !isHere ? undefined : record?.ref.metadata["path"];
     const path = typeof place === "string" && within !== undefined ? joinPath(place, within.path) : place;
     return {
       name,
@@ -99,7 +102,7 @@ export class PlanDescriptions {
       why,
       status: record?.state ?? "PENDING",
       ...(record?.error !== undefined && { error: record.error }),
-      ...(isRestarted(record) && { restarted: true }),
+      ...(isHere && isRestarted(record) && { restarted: true }),
       ...(notes.length > 0 && { notes }),
       ...(options.load !== false && linksIn(path, resource)),
       path: typeof path === "string" && isThere(path) ? path : null,

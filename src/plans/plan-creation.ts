@@ -1,5 +1,6 @@
 import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
-import { boundariesOf, movePlan, type PlanRecord } from "../core/plan.ts";
+import { UsageError } from "../core/errors/errors.ts";
+import { boundariesOf, movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { PlanSecrets, Secrets } from "../sandboxes/remains/plan-secrets.ts";
 import { newId } from "../system/state/new-id.ts";
@@ -9,7 +10,8 @@ import { assertLabels } from "./plan-labels.ts";
 import type { CreatePlanOptions, PlanView, ResourceRequest } from "./plan-views.ts";
 import type { StrategyChooser } from "./resources/choose-strategy.ts";
 import type { ContainedResource } from "./resources/containment.ts";
-import { assertName, passwordsOf, type ResourceResolver } from "./resources/resources.ts";
+import type { OtherHosts } from "./resources/other-hosts.ts";
+import { assertDistinct, assertName, passwordsOf, type ResourceResolver } from "./resources/resources.ts";
 import { assertNotInPlace, restrictionOf } from "./resources/restrictions.ts";
 
 export interface PlanCreationParts {
@@ -19,6 +21,8 @@ export interface PlanCreationParts {
   readonly secrets: PlanSecrets;
   readonly closing: PlanClosing;
   readonly descriptions: PlanDescriptions;
+  /** Absent: this machine is alone. */
+  readonly otherHosts?: OtherHosts | undefined;
 }
 
 /**
@@ -75,18 +79,47 @@ export class PlanCreation {
     );
   }
 
+  /** The resources of a plan, those of other hosts as these resolve them, and the passwords of those here. */
+  async chosen(
+    requests: readonly ResourceRequest[],
+  ): Promise<{ readonly resources: readonly PlanResource[]; readonly passwords: Secrets }> {
+    const { resolver, chooser } = this.#parts;
+    const all: PlanResource[] = [];
+    let passwords: Secrets = {};
+    for (const [host, these] of requests.length === 0
+      ? [[undefined, []] as const]
+      : resolver.byHost(requests)) {
+      if (host !== undefined) {
+        all.push(...(await this.#elsewhere(host, these)));
+        continue;
+      }
+      const resolved = await this.resources(these);
+      passwords = passwordsOf(resolved);
+      all.push(
+        ...(await chooser.chooseAll(resolved, (resource) => restrictionOf(resolver.typeOf(resource)))),
+      );
+    }
+    assertDistinct(all.map(({ resource }) => resource));
+    return { resources: all, passwords };
+  }
+
+  async #elsewhere(host: string, requests: readonly ResourceRequest[]): Promise<readonly PlanResource[]> {
+    const { otherHosts } = this.#parts;
+    if (otherHosts !== undefined) return await otherHosts.resources(host, requests);
+    throw new UsageError(`${host} is a host of no fleet that is known here.`, {
+      hint: "Name its database as fleet.database in drydock.yaml. A path of this machine may begin with ./",
+      code: "NO_FLEET",
+    });
+  }
+
   async #newPlan(
     options: CreatePlanOptions,
   ): Promise<{ readonly plan: PlanRecord; readonly passwords: Secrets }> {
-    const { session, resolver, chooser } = this.#parts;
+    const { session } = this.#parts;
     const id = newId();
-    const resolved = await this.resources(options.resources);
-    const resources = await chooser.chooseAll(resolved, (resource) =>
-      restrictionOf(resolver.typeOf(resource)),
-    );
+    const { resources, passwords } = await this.chosen(options.resources);
     const allowIrreversible = options.allowIrreversible === true;
     if (!allowIrreversible) await assertNotInPlace(session.sandboxes, resources);
-    const passwords = passwordsOf(resolved);
     const plan: PlanRecord = {
       id,
       name: options.name ?? `${resources[0]?.resource.name ?? "plan"}-${id.slice(-6).toLowerCase()}`,

@@ -1,6 +1,7 @@
 import type { RemainingSandbox } from "../commit/cleanup/plan-closing.ts";
 import type { Change, ChangeKind, ChangeOperation, DiffStats } from "../core/change.ts";
 import type { PlanLabels, PlanState } from "../core/plan.ts";
+import type { AwaitedHost } from "../core/resource/awaited-host.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
 import type { LastingResource } from "../core/transaction.ts";
 import type { LimitName } from "../core/values/limits.ts";
@@ -35,6 +36,8 @@ export interface PlanView {
     | { readonly not: string };
   /** For an undone plan: what stays as it landed. */
   readonly stays?: readonly LastingResource[];
+  /** For a plan over hosts that is being applied or undone: the hosts for which it waits. */
+  readonly waits?: readonly AwaitedHost[];
   readonly resources: readonly PlanResourceView[];
   /**
    * For a plan that was just cancelled: sandboxes that can't be removed here, because their strategy is gone.

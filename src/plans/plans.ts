@@ -153,9 +153,9 @@ export class Plans {
   /** The resources that the plan changes in place: what it did to them stays in any case. */
   async inPlace(plan: string): Promise<readonly string[]> {
     const names: string[] = [];
-    for (const { strategy, resource } of boundariesOf(await this.#find(plan))) {
-      const { commit } = await this.#parts.session.sandboxes.capabilities(strategy);
-      if (commit === "in-place") names.push(resource.name);
+    for (const item of boundariesOf(await this.#find(plan))) {
+      const { commit } = await this.#parts.session.sandboxes.capabilities(item);
+      if (commit === "in-place") names.push(item.resource.name);
     }
     return names;
   }

@@ -2,6 +2,7 @@ import type { FullCapabilities } from "../core/capabilities.ts";
 import { messageOf, PlanStateError, SandboxStateError, UsageError } from "../core/errors/errors.ts";
 import { joinPath, ROOT_PATH } from "../core/paths/byte-path.ts";
 import { boundaryOf, type PlanRecord, type PlanResource, resourceById } from "../core/plan.ts";
+import { splitHost } from "../core/resource/host-location.ts";
 import { assertResourcePath } from "../core/resource/resource.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
@@ -58,9 +59,14 @@ export class PlanSandboxes {
     return this.#registry.guarded(name);
   }
 
-  /** The capabilities of a strategy. */
-  async capabilities(name: string): Promise<FullCapabilities> {
-    return (await this.#registry.resolve(name)).capabilities;
+  /** The capabilities of the strategy of a resource. */
+  async capabilities({
+    resource,
+    strategy,
+  }: Pick<PlanResource, "resource" | "strategy">): Promise<FullCapabilities> {
+    // Another host has strategies of its own.
+    const subject = splitHost(resource.location) === undefined ? {} : { resource };
+    return (await this.#registry.resolve(strategy, subject)).capabilities;
   }
 
   /** The capabilities of a sandbox: those of its strategy, unless the sandbox itself has fewer. */
@@ -105,11 +111,12 @@ export class PlanSandboxes {
     ref: SandboxRef,
     { load = true }: { readonly load?: boolean } = {},
   ): Promise<readonly string[]> {
-    if (!load && !this.#registry.isAtHand(ref.strategyName)) return [];
+    if (!load && (ref.host !== undefined || !this.#registry.isAtHand(ref.strategyName))) return [];
     try {
       return await this.strategy(ref.strategyName).notes(ref);
     } catch (thrown) {
       if (isUnavailable(thrown)) return [`its strategy can't be used: ${messageOf(thrown)}`];
+      if (ref.host !== undefined) return [messageOf(thrown)];
       if (await this.isOfBuiltIn(ref)) throw thrown;
       return [`its strategy can't say anything of it: ${messageOf(thrown)}`];
     }

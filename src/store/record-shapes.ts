@@ -103,6 +103,7 @@ const ref = object<SandboxRef>({
   metadata: anyObject,
   capabilities: optional(anyObject),
   madeWith: optional(object<MadeWith>({ version: optional(text), options: optional(anyObject) })),
+  host: optional(text),
 });
 
 const prepared = object<PreparedCommit>({ changes: number, data: anyObject, warnings: optional(list(text)) });
@@ -149,6 +150,7 @@ export const planShape = object<PlanRecord>({
   labels: optional(record(text)),
   resources: list(planResource),
   joining: optional(list(planResource)),
+  host: optional(text),
 });
 
 export const sandboxShape = object<SandboxRecord>({

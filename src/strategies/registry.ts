@@ -30,6 +30,12 @@ interface Strength {
   readonly strength: number;
 }
 
+/** The strategies of other hosts. */
+export interface StrategiesElsewhere {
+  /** The strategy for what is on another host; undefined for what is here. */
+  find(name: string, subject: Subject): Promise<RegisteredStrategy | undefined>;
+}
+
 /**
  * The only place where names become strategies, built-in or not. A name that is not here is unknown
  * everywhere. A declared strategy, built-in or from a config, is loaded when it is first needed.
@@ -43,9 +49,11 @@ export class SandboxStrategyRegistry {
   readonly #guards = new Map<string, GuardedStrategy>();
 
   readonly #about: AboutResource | undefined;
+  readonly #elsewhere: StrategiesElsewhere | undefined;
 
-  constructor(about?: AboutResource) {
+  constructor(about?: AboutResource, elsewhere?: StrategiesElsewhere) {
     this.#about = about;
+    this.#elsewhere = elsewhere;
   }
 
   /** Registers a strategy under its own name, after checking it. */
@@ -85,6 +93,8 @@ export class SandboxStrategyRegistry {
 
   /** The implementation of the strategy of this name for a sandbox or a resource. Loads it if need be. */
   async resolve(name: string, subject: Subject = {}): Promise<RegisteredStrategy> {
+    const elsewhere = await this.#elsewhere?.find(name, subject);
+    if (elsewhere !== undefined) return elsewhere;
     const there = this.#strategies.get(name);
     if (there !== undefined) return there;
     const declaration = this.#declaration(name);

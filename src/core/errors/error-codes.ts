@@ -117,6 +117,14 @@ export const ERROR_CODES = [
   "STRATEGY_NONSENSE",
   "STRATEGY_TIMEOUT",
   "FOREIGN_SANDBOX",
+  "NO_FLEET",
+  "UNKNOWN_HOST",
+  "HOST_NAME_TAKEN",
+  "HOST_AWAY",
+  "HOST_REFUSED",
+  "HOST_UP",
+  "NOT_LENT",
+  "PASSWORD_ELSEWHERE",
 ] as const;
 
 const WAIT = "Wait for it to finish and try again.";

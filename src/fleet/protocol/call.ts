@@ -1,3 +1,4 @@
+import type { Conflict } from "../../core/errors/errors.ts";
 import type { Attention, PreparedCommit } from "../../core/strategy.ts";
 import type { ParticipantKind } from "../../core/transaction.ts";
 
@@ -94,7 +95,7 @@ export type Answer =
   | { readonly said: "taken-back"; readonly attention: readonly Attention[] }
   | { readonly said: "changed" }
   /** The strategy threw. Another attempt may go better. */
-  | { readonly said: "failed"; readonly message: string }
+  | { readonly said: "failed"; readonly message: string; readonly conflicts?: readonly Conflict[] }
   /** The commit was not begun here, and never will be. */
   | { readonly said: "never-ran" }
   /** It began here, in a process that died, and nobody can tell how far it got. */
@@ -123,6 +124,19 @@ export type Refusal =
   | "given-up"
   | "no-claim"
   | "busy";
+
+/** Refusals for people, who read "the host … refused: …". */
+export const REFUSAL_TEXTS: { readonly [why in Refusal]: string } = {
+  contract: "its Drydock has another version and does not understand this one",
+  late: "the call came too late",
+  ended: "it has ended that transaction already",
+  over: "there is no such transaction any more",
+  decided: "it is decided already",
+  undecided: "nothing is decided yet",
+  "given-up": "it was given up",
+  "no-claim": "the plan is not held by this operation any more",
+  busy: "a transaction that has not ended holds the original",
+};
 
 /** What names a call within its work and sandbox. */
 export function attemptKey({ method, attempt }: Pick<Call, "method" | "attempt">): string {

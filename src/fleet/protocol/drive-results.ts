@@ -1,6 +1,6 @@
 import { advance } from "../../core/commit-machine.ts";
 import type { TransactionRecord } from "../../core/transaction.ts";
-import type { Answer } from "./call.ts";
+import { type Answer, REFUSAL_TEXTS } from "./call.ts";
 import { type Drive, failure, type NewCall, startedIn } from "./drive.ts";
 import { asRowsSay, decisionBetween } from "./row-rules.ts";
 import {
@@ -104,7 +104,11 @@ function unsettled(drive: Drive, record: TransactionRecord, reply: Reply): Drive
 }
 
 function failing(drive: Drive, record: TransactionRecord, index: number, reply: Reply): Drive {
-  return { ...drive, next: advance(record, failure(record.participants[index], messageOf(reply))) };
+  const conflicts = reply.said === "failed" ? reply.conflicts : [];
+  return {
+    ...drive,
+    next: advance(record, failure(record.participants[index], messageOf(reply), conflicts)),
+  };
 }
 
 function afterDecision(drive: Drive, record: TransactionRecord, { index }: NewCall, reply: Reply): Drive {
@@ -140,7 +144,7 @@ function messageOf(reply: Reply): string {
     case "failed":
       return reply.message;
     case "refused":
-      return `its host refused: ${reply.why}`;
+      return `its host refused: ${REFUSAL_TEXTS[reply.why]}`;
     case "never-ran":
       return "its commit never began";
     default:

@@ -1,4 +1,5 @@
 import { advance, type CommitEvent, type Effect, nextEffect } from "../../core/commit-machine.ts";
+import type { Conflict } from "../../core/errors/errors.ts";
 import type { Participant, TransactionRecord } from "../../core/transaction.ts";
 import { type Call, CONTRACT, type Driver, type Method } from "./call.ts";
 import { asRowsSay, decisionBetween } from "./row-rules.ts";
@@ -111,8 +112,14 @@ export function startedIn({ participants }: TransactionRecord): number {
   return participants.findIndex(({ kind, status }) => kind === "irreversible" && status === "started");
 }
 
-export function failure(participant: Participant | undefined, message: string): CommitEvent {
-  return { was: "failed", report: { resource: participant?.resource ?? "", message }, conflicts: [] };
+export function failure(
+  participant: Participant | undefined,
+  message: string,
+  found: readonly Conflict[] = [],
+): CommitEvent {
+  const resource = participant?.resource ?? "";
+  const conflicts = found.map((conflict) => ({ ...conflict, resource }));
+  return { was: "failed", report: { resource, message }, conflicts };
 }
 
 /** The times of the record are for people; the driver of the database writes them when it saves. */

@@ -17,21 +17,41 @@ import type {
   StoreChange,
 } from "../../store/store.ts";
 import { lockAlone, lockTogether } from "./advisory-locks.ts";
-import { claimStatement, dropStatement, othersStatement, releaseStatement } from "./postgres-claims.ts";
+import type { Bell } from "./bell.ts";
+import type { HostView } from "./host-view.ts";
+import {
+  claimStatement,
+  dropExpiredStatement,
+  dropStatement,
+  othersStatement,
+  releaseStatement,
+} from "./postgres-claims.ts";
 import { prepareSchema } from "./postgres-schema.ts";
 import { PostgresSession, type Rows } from "./postgres-session.ts";
 
-/** Opens the state of a fleet in this database, and makes its tables if they are missing. */
+/** Opens the records in this database, and makes its tables if they are missing. */
 export async function openPostgresStore(login: ServerLogin): Promise<Store> {
-  const session = new PostgresSession(login, (client) => prepareSchema(client, login));
-  const records = new PostgresRecords(session, login);
+  return new SqlStore(await openPostgresRecords(login));
+}
+
+/** The same for a host, which sees the records in its own way. */
+export async function openPostgresRecords(
+  login: ServerLogin,
+  view?: HostView,
+  bell?: Bell,
+): Promise<PostgresRecords> {
+  const session = new PostgresSession(login, async (client) => {
+    await prepareSchema(client, login);
+    await bell?.hangIn(client, login);
+  });
+  const records = new PostgresRecords(session, login, view);
   try {
     await records.forgetOldWrites();
   } catch (error) {
     session.close();
     throw error;
   }
-  return new SqlStore(records);
+  return records;
 }
 
 const FACTS: RecordFacts = {
@@ -56,18 +76,20 @@ const WRITES_ARE_KNOWN_FOR = "1 day";
  * An `ordered` write does not wait for the disk. The server's log keeps the order of commits, so it can only
  * be lost with everything after it, and a later durable commit brings it to the disk too.
  */
-class PostgresRecords implements SqlConnection {
+export class PostgresRecords implements SqlConnection {
   readonly facts = FACTS;
   readonly #session: PostgresSession;
   readonly #login: ServerLogin;
+  readonly #view: HostView | undefined;
 
-  constructor(session: PostgresSession, login: ServerLogin) {
+  constructor(session: PostgresSession, login: ServerLogin, view: HostView | undefined) {
     this.#session = session;
     this.#login = login;
+    this.#view = view;
   }
 
   async records<T>(shape: Shape, sql: string, ...values: readonly string[]): Promise<readonly T[]> {
-    return (await this.#last(bound(sql, values))).map(([record]) => this.#parsed<T>(shape, record));
+    return (await this.run(bound(sql, values))).map(([record]) => this.record<T>(shape, record));
   }
 
   /**
@@ -75,7 +97,7 @@ class PostgresRecords implements SqlConnection {
    * afterwards gets larger numbers.
    */
   async entries(sql: string, ...values: readonly string[]): Promise<readonly NumberedEntry[]> {
-    const rows = await this.#last(lockAlone("history"), bound(sql, values));
+    const rows = await this.run(lockAlone("history"), bound(sql, values));
     return rows.map(([seq, record]) => ({
       seq: Number(seq),
       entry: this.#parsed<HistoryEntry>(historyShape, record),
@@ -84,29 +106,35 @@ class PostgresRecords implements SqlConnection {
 
   async lastNumber(): Promise<number> {
     const sequence = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM history_seq_seq";
-    const [[last] = []] = await this.#last(lockAlone("history"), sequence);
+    const [[last] = []] = await this.run(lockAlone("history"), sequence);
     return Number(last);
   }
 
   async texts(sql: string, ...values: readonly string[]): Promise<readonly string[]> {
-    return (await this.#last(bound(sql, values))).map(([text]) => String(text));
+    return (await this.run(bound(sql, values))).map(([text]) => String(text));
   }
 
   async answers(sql: string): Promise<boolean> {
-    const [[answer] = []] = await this.#last(sql);
+    const [[answer] = []] = await this.run(sql);
     return answer === "t";
   }
 
-  async write(changes: readonly StoreChange[], durability: Durability): Promise<void> {
+  /** Writes records. `besides` are statements that happen with them, and refuse the write by an error. */
+  async write(
+    changes: readonly StoreChange[],
+    durability: Durability,
+    besides: readonly string[] = [],
+  ): Promise<void> {
     const id = escapeLiteral(randomUUID());
     const tells = changes.some((change) => "put" in change && change.put === "history");
     const statements = changes
-      .flatMap((change) => statementsFor(change, true))
+      .flatMap((change) => statementsFor(this.#view?.shared(change) ?? change, true))
       .map(({ sql, values }) => bound(sql, values));
     try {
-      await this.#last(
+      await this.run(
         `SELECT set_config('synchronous_commit', '${durability === "durable" ? "on" : "off"}', true)`,
         `INSERT INTO writes (id) VALUES (${id})`,
+        ...besides,
         ...(tells ? [lockTogether("history")] : []),
         ...statements,
       );
@@ -122,35 +150,44 @@ class PostgresRecords implements SqlConnection {
     owner: Owner,
     isAlive: (owner: Owner) => boolean,
   ): Promise<ClaimResult> {
-    const others = await this.#last(othersStatement(owner));
+    const view = this.#view;
+    const others = await this.run(othersStatement(owner, view));
     const dead = others.map(([record]) => this.#ownerOf(record)).filter((other) => !isAlive(other));
-    const drops = dead.length === 0 ? [] : [dropStatement(dead)];
+    const drops = [
+      ...(dead.length === 0 ? [] : [dropStatement(dead)]),
+      ...(view === undefined ? [] : [dropExpiredStatement(view)]),
+    ];
     if (keys.length === 0 && dead.length === 0) return { granted: true };
-    const asks = keys.length === 0 ? [] : [claimStatement(keys, owner)];
-    const rows = await this.#last(lockAlone("claims"), ...drops, ...asks);
+    const stored = keys.map((key) => view?.key(key) ?? key);
+    const asks = keys.length === 0 ? [] : [claimStatement(stored, owner, view)];
+    const rows = await this.run(lockAlone("claims"), ...drops, ...asks);
     const [[position, holder] = []] = asks.length === 0 ? [] : rows;
     if (position === undefined) return { granted: true };
     return { granted: false, key: keys[Number(position)] ?? "", holder: this.#ownerOf(holder) };
   }
 
   async release(keys: readonly string[], owner: Owner): Promise<void> {
-    if (keys.length > 0) await this.#last(releaseStatement(keys, owner));
+    const stored = keys.map((key) => this.#view?.key(key) ?? key);
+    if (keys.length > 0) await this.run(releaseStatement(stored, owner));
   }
 
   async forgetOldWrites(): Promise<void> {
-    await this.#last(`DELETE FROM writes WHERE written_at < now() - interval '${WRITES_ARE_KNOWN_FOR}'`);
+    await this.run(`DELETE FROM writes WHERE written_at < now() - interval '${WRITES_ARE_KNOWN_FOR}'`);
   }
 
   close(): void {
     this.#session.close();
   }
 
-  /** Runs statements as one transaction, and returns the rows of the last. */
-  async #last(...statements: readonly string[]): Promise<Rows> {
+  /**
+   * Runs statements as one transaction, and returns the rows of the last. They are run again if the
+   * connection is lost, so they have to be repeatable.
+   */
+  async run(...statements: readonly string[]): Promise<Rows> {
     try {
       return (await this.#session.run(statements.join(";\n"))).at(-1) ?? [];
     } catch (thrown) {
-      if (thrown instanceof DrydockError || isSecondTime(thrown)) throw thrown;
+      if (thrown instanceof DrydockError || isSecondTime(thrown) || isRefusal(thrown)) throw thrown;
       throw this.#error(thrown);
     }
   }
@@ -171,6 +208,12 @@ class PostgresRecords implements SqlConnection {
 
   #ownerOf(text: unknown): Owner {
     return this.#parsed<Owner>(ownerShape, text);
+  }
+
+  /** A record from a row, as this host sees it. */
+  record<T>(shape: Shape, text: unknown): T {
+    const record = this.#parsed<T>(shape, text);
+    return this.#view?.seen(shape, record) ?? record;
   }
 
   #parsed<T>(shape: Shape, text: unknown): T {
@@ -205,6 +248,19 @@ function isSecondTime(thrown: unknown): boolean {
     "constraint" in thrown &&
     thrown.constraint === "writes_pkey"
   );
+}
+
+const REFUSAL = "DD001";
+
+/** A statement that makes its whole transaction fail unless `statement` finds a row. */
+export function unlessNothing(statement: string): string {
+  return `DO $refuse$ BEGIN ${statement};
+    IF NOT FOUND THEN RAISE EXCEPTION USING ERRCODE = '${REFUSAL}', MESSAGE = 'refused'; END IF; END $refuse$`;
+}
+
+/** Whether a transaction failed by `unlessNothing`. */
+export function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof Error && "code" in thrown && thrown.code === REFUSAL;
 }
 
 /** The statement with its values in the place of the question marks. */

@@ -108,9 +108,10 @@ export class PlanCheckpoints {
   async withoutCheckpoints(
     plan: PlanRecord,
   ): Promise<{ readonly resource: string; readonly strategy: string } | undefined> {
-    for (const { resource, strategy, may } of plan.resources) {
+    for (const item of plan.resources) {
+      const { resource, strategy, may } = item;
       const isAllowed = may?.includes("checkpoint") !== false;
-      if (!isAllowed || !(await this.#session.sandboxes.capabilities(strategy)).checkpoint)
+      if (!isAllowed || !(await this.#session.sandboxes.capabilities(item)).checkpoint)
         return { resource: resource.name, strategy };
     }
     return undefined;

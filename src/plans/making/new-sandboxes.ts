@@ -21,7 +21,7 @@ export async function makeSandboxes(
 ): Promise<void> {
   const [held, others]: [PlanResource[], PlanResource[]] = [[], []];
   for (const resource of resources) {
-    const { heldTransaction } = await sandboxes.capabilities(resource.strategy);
+    const { heldTransaction } = await sandboxes.capabilities(resource);
     (heldTransaction ? held : others).push(resource);
   }
   let hasFailed = false;

@@ -49,6 +49,7 @@ export class PlanJoining {
   async add(key: string | undefined, options: AddOptions): Promise<PlanView> {
     const { session, resolver, chooser } = this.#parts;
     const { id } = await session.plans.find(key);
+    resolver.assertHere(options.resources);
     const resolved = await resolver.resolve(
       options.resources,
       async ({ resource, wanted }) => (await chooser.choose(resource, wanted)).strategy,
@@ -137,8 +138,9 @@ export class PlanJoining {
     if (saved.length === 0) return [];
     const dataId = newId();
     const parts: CheckpointPart[] = [];
-    for (const { resource, strategy: name } of joining.filter(({ within }) => within === undefined)) {
-      if (!(await sandboxes.capabilities(name)).checkpoint) continue;
+    for (const item of joining.filter(({ within }) => within === undefined)) {
+      if (!(await sandboxes.capabilities(item)).checkpoint) continue;
+      const { resource } = item;
       const { record, strategy } = await sandboxes.usable(plan, resource.name, "look");
       const { mark, bytes } = await strategy.checkpoint(record.ref, dataId);
       parts.push({

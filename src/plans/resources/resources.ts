@@ -1,12 +1,14 @@
 import { strategyInForce } from "../../config/inline-strategies.ts";
 import { type DeclaredResource, RESOURCE_STARTS, type Settings } from "../../config/settings.ts";
-import { UsageError } from "../../core/errors/errors.ts";
+import { UnsupportedError, UsageError } from "../../core/errors/errors.ts";
 import { baseName, bytesFromPath, displayPath } from "../../core/paths/byte-path.ts";
 import type { PlanResource } from "../../core/plan.ts";
+import { splitHost } from "../../core/resource/host-location.ts";
 import { BUILT_IN_RESOURCE_TYPES, type Resource } from "../../core/resource/resource.ts";
 import type { ResourceType, ResourceTypes } from "../../core/resource/resource-types.ts";
 import { splitSecret } from "../../core/resource/secret-url.ts";
 import type { Secrets } from "../../sandboxes/remains/plan-secrets.ts";
+import { isThere } from "../../system/data/existence.ts";
 import { factsOfPath, firstBytes, realPathOf } from "../../system/data/locations.ts";
 import { newId } from "../../system/state/new-id.ts";
 import type { ResourceRequest } from "../plan-views.ts";
@@ -34,12 +36,44 @@ export class ResourceResolver {
   readonly #types: ResourceTypes;
   readonly #cwd: string;
   readonly #stateDir: string;
+  readonly #host: string | undefined;
 
-  constructor(settings: Settings, types: ResourceTypes, cwd: string, stateDir: string) {
+  /** `host` is the name of this machine in its fleet. */
+  constructor(settings: Settings, types: ResourceTypes, cwd: string, stateDir: string, host?: string) {
+    this.#host = host;
     this.#settings = settings;
     this.#types = types;
     this.#cwd = cwd;
     this.#stateDir = realPathOf(stateDir) ?? stateDir;
+  }
+
+  /**
+   * The requests for each host of the fleet; those for this machine have none. A request may name a resource
+   * of the config that is on another host.
+   */
+  byHost(requests: readonly ResourceRequest[]): ReadonlyMap<string | undefined, readonly ResourceRequest[]> {
+    const placed = requests.map((request) => {
+      const declared = this.#settings.resources.find(({ name }) => name === request.location);
+      const at = splitHost(declared?.location ?? request.location);
+      if (at === undefined || isThere(this.#absolute(request.location))) return { host: undefined, request };
+      const merged = declared === undefined ? request : { ...fromDeclared(declared), ...request };
+      const there = { ...merged, location: at.location };
+      return { host: at.host === this.#host ? undefined : at.host, request: there };
+    });
+    const hosts = Map.groupBy(placed, ({ host }) => host);
+    return new Map([...hosts].map(([host, items]) => [host, items.map(({ request }) => request)]));
+  }
+
+  /** Refuses resources of other hosts. */
+  assertHere(requests: readonly ResourceRequest[]): void {
+    for (const host of this.byHost(requests).keys())
+      if (host !== undefined)
+        throw new UnsupportedError(
+          `A resource of another host, ${host}, joins a plan only when it is made.`,
+          {
+            hint: "Make a plan over all resources from the start.",
+          },
+        );
   }
 
   /** What a type allows. */
@@ -129,12 +163,16 @@ export class ResourceResolver {
     return lineage.find((name) => BUILT_IN_RESOURCE_TYPES.some((known) => known === name)) ?? type;
   }
 
+  #absolute(given: string): string {
+    return given.startsWith("/") ? given : `${this.#cwd}/${given}`;
+  }
+
   #location(given: string): string {
     if (given === "")
       throw new UsageError("The location of a resource is empty.", { hint: "Give a path or a URL." });
     const scheme = /^[a-z][a-z0-9+.-]*:(?=\/\/)/.exec(given)?.[0];
     if (scheme !== undefined) return given;
-    const absolute = given.startsWith("/") ? given : `${this.#cwd}/${given}`;
+    const absolute = this.#absolute(given);
     if (bytesFromPath(absolute).length > LONGEST_PATH) {
       throw new UsageError(
         `The path ${displayPath(given.slice(0, 60))}… is longer than ${LONGEST_PATH} bytes.`,
@@ -302,7 +340,7 @@ export function assertName(name: string): void {
     });
 }
 
-function assertDistinct(resources: readonly Resource[]): void {
+export function assertDistinct(resources: readonly Resource[]): void {
   for (const [at, one] of resources.entries()) {
     for (const other of resources.slice(at + 1)) {
       if (one.name === other.name) {

@@ -62,8 +62,9 @@ export async function assertNotInPlace(
   sandboxes: PlanSandboxes,
   resources: readonly PlanResource[],
 ): Promise<void> {
-  for (const { resource, strategy } of resources) {
-    if ((await sandboxes.capabilities(strategy)).commit !== "in-place") continue;
+  for (const item of resources) {
+    const { resource, strategy } = item;
+    if ((await sandboxes.capabilities(item)).commit !== "in-place") continue;
     throw new UsageError(
       `${resource.name} would be worked on in place (${strategy}): nothing of it could be taken back.`,
       { code: "IRREVERSIBLE" },

@@ -2,9 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BusyError, DrydockError, InterruptedError } from "../../core/errors/errors.ts";
 import type { Owner } from "../../core/owner.ts";
 import type { PlanRecord } from "../../core/plan.ts";
+import { splitHost } from "../../core/resource/host-location.ts";
 import { sharedKey } from "../../store/claims.ts";
 import type { Store } from "../../store/store.ts";
 import type { Operations } from "./operations.ts";
+import { underClaim } from "./present-claim.ts";
 
 /** Makes owners, and knows which are alive. */
 export interface OwnerRegistry {
@@ -42,7 +44,7 @@ export class Claims {
     try {
       await this.#acquire(keys, what, owner, waitMs);
       try {
-        return await action(owner);
+        return await underClaim(owner, () => action(owner));
       } finally {
         await this.#giveUp(keys, owner);
       }
@@ -108,9 +110,11 @@ export function planKey(planId: string): string {
 }
 
 /**
- * The claim on an original: a path excludes paths that contain it or lie in it; any other location excludes
- * only itself.
+ * The claim on an original: a path excludes paths of its host that contain it or lie in it; any other
+ * location excludes only itself, from whichever host it is reached.
  */
 export function originalKey(location: string): string {
-  return location.startsWith("/") ? `path:${location}` : `location:${location}`;
+  const elsewhere = splitHost(location);
+  if (elsewhere?.location.startsWith("/")) return `path:${location}`;
+  return location.startsWith("/") ? `path:${location}` : `location:${elsewhere?.location ?? location}`;
 }

@@ -1,4 +1,6 @@
 import type { Settings } from "../../config/settings.ts";
+import type { PlanRecord } from "../../core/plan.ts";
+import type { AwaitedHost } from "../../core/resource/awaited-host.ts";
 import type { PolicyLine } from "../../core/values/run-policy.ts";
 import type { PlanSandboxes } from "../plan-sandboxes.ts";
 import type { PlanRemains } from "../remains/plan-remains.ts";
@@ -11,4 +13,6 @@ export interface PlanSession extends Session {
   readonly protects: () => Promise<readonly PolicyLine[]>;
   readonly sandboxes: PlanSandboxes;
   readonly remains: PlanRemains;
+  /** The hosts for which a plan over hosts waits; absent on a machine that is alone. */
+  readonly waits?: (plan: PlanRecord) => Promise<readonly AwaitedHost[]>;
 }

@@ -57,6 +57,15 @@ export const detachedShape = z
   })
   .meta({ id: "DetachedCommand" });
 
+const awaitedHostShape = z.object({
+  host: z.string(),
+  resources: z.array(z.string()).describe("The names of the resources there."),
+  to: z.enum(["prepare", "land", "take back"]).describe("What it has to do."),
+  since: z.string().optional().describe("Since when the plan is in this step."),
+  isUp: z.boolean(),
+  hostSince: z.string().optional().describe("Since when it is up, or since when nothing was heard of it."),
+});
+
 /** A resource that an undo leaves as it landed. */
 const lastingShape = z.strictObject({
   resource: z.string(),
@@ -82,6 +91,10 @@ export const planShape = z
       ])
       .optional(),
     stays: z.array(lastingShape).optional(),
+    waits: z
+      .array(awaitedHostShape)
+      .optional()
+      .describe("For a plan over hosts that is being applied or undone: the hosts for which it waits."),
     resources: z.array(planResource),
     left: z.array(remaining).optional(),
     warnings: z.array(z.string()).optional(),

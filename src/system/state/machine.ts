@@ -25,19 +25,23 @@ export function kernelRelease(): string {
 export class MachineOwners {
   readonly #lock: OwnerLock;
   readonly #command: string;
+  readonly #host: string | undefined;
 
-  constructor(stateDir: string, command: string) {
+  /** `host` is the name of this machine in its fleet. */
+  constructor(stateDir: string, command: string, host?: string) {
     this.#lock = new OwnerLock(stateDir);
     this.#command = command;
+    this.#host = host;
   }
 
   /** This process, for records of who made something. It claims nothing. */
   self(): Owner {
-    return currentOwner(this.#command);
+    const owner = currentOwner(this.#command);
+    return this.#host === undefined ? owner : { ...owner, host: this.#host };
   }
 
   enter(): { readonly owner: Owner; release(): void } {
-    const owner = currentOwner(this.#command);
+    const owner = this.self();
     return { owner, release: this.#lock.hold(POINTS.hold, owner) };
   }
 

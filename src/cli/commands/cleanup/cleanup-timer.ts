@@ -1,11 +1,8 @@
-import { dirname, join } from "node:path";
-import { UsageError } from "../../../core/errors/errors.ts";
-import { unlessFailed } from "../../../system/calls/errno.ts";
 import { Folder } from "../../../system/calls/folder.ts";
-import { realPathOf } from "../../../system/data/locations.ts";
 import { writeWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import type { CommandContext } from "../../command-context.ts";
+import { drydockWords, ensuredFolder, openMaking, unitFolder } from "../systemd-units.ts";
 
 /**
  * The units of systemd that run `drydock cleanup purge` once a day, for a user or for the machine. Each file
@@ -37,10 +34,10 @@ WantedBy=timers.target
 /** Writes and enables the units. Returns the folder that they are in. */
 export function installTimer(context: CommandContext, isSystem: boolean): string {
   const at = unitFolder(context, isSystem);
-  using folder = openMaking(at);
+  using folder = openMaking(POINTS.folder, at);
   writeWhole(POINTS.write, folder, SERVICE, Buffer.from(serviceText(context)));
   writeWhole(POINTS.write, folder, TIMER, Buffer.from(TIMER_TEXT));
-  using wants = ensured(folder, WANTS);
+  using wants = ensuredFolder(POINTS.folder, folder, WANTS);
   if (wants.facts(TIMER) === undefined) wants.createLink(POINTS.enable, TIMER, `../${TIMER}`);
   return at;
 }
@@ -57,54 +54,13 @@ export function removeTimer(context: CommandContext, isSystem: boolean): string 
   return at;
 }
 
-function serviceText({ options: { stateDir }, environment }: CommandContext): string {
-  const state = stateDir ?? environment["DRYDOCK_STATE_DIR"];
-  const words = [
-    join(dirname(process.argv[1] ?? ""), "drydock"),
-    ...(state === undefined ? [] : ["--state-dir", state]),
-    ...["cleanup", "purge"],
-  ];
+function serviceText(context: CommandContext): string {
   return `[Unit]
 Description=Removes what Drydock left behind
 
 [Service]
 Type=oneshot
 Nice=10
-ExecStart=${words.map(quoted).join(" ")}
+ExecStart=${drydockWords(context, ["cleanup", "purge"])}
 `;
-}
-
-/** A word of a command line of systemd. */
-function quoted(word: string): string {
-  if (/[\n\r]/.test(word))
-    throw new UsageError("A path with a line break can't be in a unit of systemd.", {
-      hint: "Give a state directory with another path.",
-    });
-  const escaped = word.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$");
-  return `"${escaped}"`;
-}
-
-function unitFolder({ environment }: CommandContext, isSystem: boolean): string {
-  if (isSystem) return "/etc/systemd/system";
-  const { XDG_CONFIG_HOME: config, HOME: home } = environment;
-  const base = config?.startsWith("/") ? config : home?.startsWith("/") ? join(home, ".config") : undefined;
-  if (base === undefined)
-    throw new UsageError("There is no home to install the timer in.", {
-      hint: "Set HOME, or use --system as root.",
-    });
-  return join(realPathOf(base) ?? base, "systemd/user");
-}
-
-function openMaking(path: string): Folder {
-  let folder = Folder.open("/");
-  for (const name of path.split("/").filter((part) => part !== "")) {
-    using above = folder;
-    folder = ensured(above, name);
-  }
-  return folder;
-}
-
-function ensured(folder: Folder, name: string): Folder {
-  unlessFailed(["EEXIST"], () => folder.createFolder(POINTS.folder, name, 0o755));
-  return folder.openChild(name);
 }

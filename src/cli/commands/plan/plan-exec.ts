@@ -17,6 +17,7 @@ import { addAddOption, resourceRequests } from "../../options/resource-requests.
 import { scratchLines } from "../../render/plan/outside-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
 import { startLauncher } from "../../start-launcher.ts";
+import { fleetOf } from "../host/fleet-of.ts";
 import type { ExecOptions, Talk } from "../run/run-options.ts";
 import { startDetached } from "../run/start-detached.ts";
 
@@ -26,6 +27,7 @@ export function define(command: Command, context: CommandContext): void {
     .usage("[options] [PLAN] -- COMMAND…")
     .argument("[PLAN...]", "id of the plan, the beginning of it, or its name; default: the only open plan")
     .option("--max-output <size>", "with --json: how much to keep of each output (default: 1m)", parseSize)
+    .option("--on <host>", "run it on this host of the fleet, inside what the plan has there")
     .option("--detach", "leave the command running; 'drydock attach' shows its terminal");
   addAddOption(addCommandOptions(command, "where the command starts")).action(
     async (given: readonly string[], options: ExecOptions) => {
@@ -33,6 +35,7 @@ export function define(command: Command, context: CommandContext): void {
       const [plan, ...others] = argumentsBefore(given, inner);
       if (others.length > 0)
         throw new UsageError("Only one plan can be named.", { hint: "Write the command after '--'." });
+      if (options.on !== undefined) return await execOn(context, plan, options.on, { inner, options });
       if (options.detach === true)
         return await startDetached(context, { inner, exec: options, ...(plan !== undefined && { plan }) });
       const request = await execRequest(context, plan, inner, options);
@@ -43,6 +46,44 @@ export function define(command: Command, context: CommandContext): void {
       context.exitWith(result.exitCode);
     },
   );
+}
+
+/**
+ * Runs a command on another host. It has no terminal there: its input is that of this process, if that is no
+ * terminal, and its output comes when it has ended.
+ */
+async function execOn(
+  context: CommandContext,
+  plan: string | undefined,
+  host: string,
+  { inner, options }: { readonly inner: readonly string[]; readonly options: ExecOptions },
+): Promise<void> {
+  if (options.detach === true || (options.add ?? []).length > 0)
+    throw new UsageError("A command on another host is not detached, and adds nothing to the plan.", {
+      hint: "Leave out --detach and --add, or run the command on that host.",
+    });
+  const { stdout: _, ...request } = commandRequest(context, options);
+  const input = inputIsTerminal() ? "" : await readInput();
+  const result = await openToChange(context, plan, (drydock) =>
+    fleetOf(drydock).captureOn(host, plan, {
+      ...{ ...request, command: inner, input },
+      // A folder of that host.
+      ...(options.directory !== undefined && { cwd: options.directory }),
+      ...(options.maxOutput !== undefined && { maxOutputBytes: options.maxOutput }),
+    }),
+  );
+  if (context.options.json) context.output.document(captureDocument(result));
+  else {
+    process.stdout.write(result.stdout.text);
+    process.stderr.write(result.stderr.text);
+  }
+  context.exitWith(result.exitCode);
+}
+
+async function readInput(): Promise<Uint8Array> {
+  const pieces: Buffer[] = [];
+  for await (const piece of process.stdin) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
 }
 
 /** What the options say about a command. Takes in the resources that they add to the plan. */

@@ -33,5 +33,6 @@ export interface Talk {
 export interface ExecOptions extends CommandOptions {
   readonly add?: readonly string[];
   readonly maxOutput?: number;
+  readonly on?: string;
   readonly detach?: boolean;
 }

@@ -1,4 +1,5 @@
 import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { AwaitedHost } from "../../../core/resource/awaited-host.ts";
 import type { DetachedView, PlanResourceView, PlanView } from "../../../plans/plan-views.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
@@ -37,6 +38,7 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
     ...(plan.detached === undefined ? [] : [["detached", detachedText(plan.detached)] as const]),
     ...(plan.undo === undefined ? [] : [["undo", undoText(plan.undo)] as const]),
     ...(plan.stays ?? []).map((stays) => ["stays", lastingText(stays)] as const),
+    ...(plan.waits ?? []).map((host) => ["waits for", awaitedLine(host)] as const),
   ];
   return [
     ...textTable(facts.map(([fact, value]) => [{ text: fact, style: styles.dim }, value])),
@@ -100,6 +102,14 @@ function linkText({ path, target }: { readonly path: string; readonly target: st
 
 const RESTARTED =
   "the machine was restarted since; work that was not on disk then may be missing (apply --after-restart)";
+
+/** A host that the plan waits for: what it has to do, since when, and whether it is up. */
+function awaitedLine({ host, resources, to, since, isUp, hostSince }: AwaitedHost): string {
+  const what = `${host} to ${to} ${resources.map(oneLine).join(", ")}`;
+  const long = since === undefined ? "" : ` since ${since}`;
+  const state = hostSince === undefined ? "never started" : `${isUp ? "up" : "not up"} since ${hostSince}`;
+  return `${what}${long}; it is ${state}`;
+}
 
 function undoText(undo: NonNullable<PlanView["undo"]>): string {
   if (!("until" in undo)) return `not possible: ${oneLine(undo.not)}`;

@@ -60,6 +60,7 @@ export {
 export { bytesFromPath, displayPath, pathFromBytes } from "./core/paths/byte-path.ts";
 export type { PlanLabels, PlanState } from "./core/plan.ts";
 export type { BindView, LayersView, ProgramView } from "./core/program-view.ts";
+export type { AwaitedHost } from "./core/resource/awaited-host.ts";
 export type { Entry } from "./core/resource/entry.ts";
 export type { PlainData, PlainRecord, Resource } from "./core/resource/resource.ts";
 export type {

@@ -38,6 +38,8 @@ export interface DoctorParts {
   readonly types: ResourceTypes;
   /** Whether commands can run inside. */
   readonly checkRun: () => Promise<{ readonly ok: boolean; readonly detail: string }>;
+  /** The fleet of this host, if it is in one. */
+  readonly fleet: { checks(): Promise<DoctorReport["checks"]> } | undefined;
 }
 
 /** Probes everything on the file system of the state directory, and leaves no trace. */
@@ -47,6 +49,7 @@ export async function examine({
   chooser,
   types,
   checkRun,
+  fleet,
 }: DoctorParts): Promise<DoctorReport> {
   const kernel = kernelRelease();
   const isNewEnough = atLeast(kernel, 5, 15);
@@ -64,6 +67,7 @@ export async function examine({
       { name: "kernel", ok: isNewEnough, detail: `${kernel} (5.15 or later is needed)` },
       { name: "state directory", ok: true, detail: stateDir },
       { name: "run", ...(await checkRun()) },
+      ...((await fleet?.checks()) ?? []),
     ],
     strategies: await strategies(registry, stateDir),
     resourceTypes: await resourceTypes(chooser, types, stateDir),

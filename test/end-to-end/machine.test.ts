@@ -36,6 +36,7 @@ describe("what the command line says of itself and the machine", () => {
       "plan",
       "recover",
       "cleanup",
+      "host",
       "strategy",
       "resource-type",
       "doctor",

@@ -106,7 +106,7 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
       NODE_COMPILE_CACHE: example.at("compile-cache"),
     };
     const late = conformanceCases.filter(({ name }) => name.startsWith("finishes a commitPrepared"));
-    const others = chosenCases({ oneIn: 3 }).filter(
+    const others = chosenCases({ oneIn: 2 }).filter(
       ({ group }) => group !== "crash" && group !== "late requests",
     );
     const cases = [...others, ...late];

@@ -34,8 +34,8 @@ export class NetworkHost extends TestHost {
   }
 }
 
-export const OLD = "old\n";
-export const NEW = "new\n";
+const OLD = "old\n";
+const NEW = "new\n";
 
 /** Hosts that are up, each with a folder and a link of its own. */
 export class NetworkFleet {

@@ -182,6 +182,13 @@ async function answered(): Promise<void> {
   }
 }
 
+/** Sets what commits of the fleet's database wait for. */
+async function setCommits(value: "on" | "off"): Promise<void> {
+  await fleet.server.sql(
+    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = ${value}', current_database()); END $$`,
+  );
+}
+
 describe("a host of a fleet", { skip }, () => {
   before(async () => {
     fleet = await FleetScene.start();
@@ -219,6 +226,34 @@ describe("a host of a fleet", { skip }, () => {
     const ended = await web1.end();
     assert.equal(ended?.status, 0, ended?.stderr);
     assert.equal(web1.answer("host", "show").isUp, false);
+  });
+
+  it("learns from doctor what its fleet lacks: a service, a host, durable commits, the database", async () => {
+    const [web1, web2] = [fleet.host("web1"), fleet.host("web2")];
+    await web1.up();
+    await web2.up();
+    const checks = () =>
+      JSON.parse(web1.drydock(["doctor", "--json"]).stdout)
+        .checks.filter(({ name }: { name: string }) => name.startsWith("fleet"))
+        .map(({ ok, detail }: { ok: boolean; detail: string }) => [ok, detail]);
+    const [service, others, [isDurable, version]] = checks();
+    assert.deepEqual(service, [true, "the service of this host, web1, is up"]);
+    assert.deepEqual(others, [true, "the other host is up"]);
+    assert.equal(isDurable, true, version);
+    await web1.end();
+    await web2.end();
+    await setCommits("off");
+    try {
+      const [noService, noHost, notDurable] = checks();
+      assert.equal(noService[0], false);
+      assert.match(noHost[1], /^web2 is not up since \d/);
+      assert.match(notDurable[1], /synchronous_commit is off, so a crash of its machine can lose decisions/);
+    } finally {
+      await setCommits("on");
+    }
+    await fleet.server.crash();
+    assert.match(checks()[0]?.[1], /can't be reached/);
+    await fleet.server.start();
   });
 
   it("is told at once that a host is not up, or that there is none of that name", async () => {

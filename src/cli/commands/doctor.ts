@@ -1,6 +1,7 @@
 import { release } from "node:os";
 import type { Command } from "commander";
 import { type DrydockError, StateError, UnsupportedError } from "../../core/errors/errors.ts";
+import { SERVER_DOWN } from "../../database/server/server-errors.ts";
 import type { DoctorReport } from "../../plans/doctor.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -21,7 +22,8 @@ async function examine(context: CommandContext): Promise<DoctorReport> {
   try {
     return await openToRead(context, (drydock) => drydock.doctor());
   } catch (thrown) {
-    if (thrown instanceof UnsupportedError) return withoutDrydock("platform", thrown);
+    if (thrown instanceof UnsupportedError)
+      return withoutDrydock(thrown.code === SERVER_DOWN ? "fleet database" : "platform", thrown);
     if (thrown instanceof StateError) return withoutDrydock("state directory", thrown);
     throw thrown;
   }

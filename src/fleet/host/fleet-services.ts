@@ -13,6 +13,7 @@ import { awaitedHosts, awaitedText } from "../drive/waiting.ts";
 import type { FleetLink } from "../link/fleet-link.ts";
 import type { HostRow } from "../link/hosts.ts";
 import type { Elsewhere } from "../remote/elsewhere.ts";
+import type { FleetCheck } from "./fleet-checks.ts";
 import type { Serving } from "./host-service.ts";
 
 export interface FleetParts {
@@ -52,6 +53,12 @@ export class FleetServices {
 
   async hosts(): Promise<readonly HostRow[]> {
     return await this.#parts.link.hosts.all();
+  }
+
+  /** What the fleet has and lacks. */
+  async checks(): Promise<readonly FleetCheck[]> {
+    const { fleetChecks } = await import("./fleet-checks.ts");
+    return await fleetChecks(this.#parts.link);
   }
 
   /** A host, with the plans that wait for it. */

@@ -86,12 +86,14 @@ async function outcomeOf(packs: readonly Pack[], { killsAtAll }: RunOptions): Pr
     }),
     packs,
   );
-  if (outcome.failed > 0) return `${outcome.failed} tests failed.`;
   if (outcome.tests === 0) return "There was no test to run.";
-  if (outcome.skipped > 0 && process.env["CI"] === "true") {
-    return `${outcome.skipped} tests were skipped, and CI=true: what is promised must be tested there.`;
-  }
   const missing = killsAtAll === true && outcome.skipped === 0 ? await kills.missing() : [];
-  if (missing.length > 0) return `No test kills at ${missing.join(", ")}.`;
-  return undefined;
+  const why = [
+    ...(outcome.failed > 0 ? [`${outcome.failed} tests failed.`] : []),
+    ...(outcome.skipped > 0 && process.env["CI"] === "true"
+      ? [`${outcome.skipped} tests were skipped, and CI=true: what is promised must be tested there.`]
+      : []),
+    ...(missing.length > 0 ? [`No test kills at ${missing.join(", ")}.`] : []),
+  ];
+  return why.length === 0 ? undefined : why.join(" ");
 }

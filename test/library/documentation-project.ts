@@ -100,7 +100,9 @@ export class DocumentationProject implements Disposable {
       encoding: "utf8",
       env: { PATH: process.env["PATH"], HOME: cwd, TMPDIR: cwd, ...COMPILED },
     });
-    return { output: result.stdout, errors: result.stderr, status: result.status };
+    // An error quotes the line that threw it, which is most of a file of the build.
+    const errors = result.stderr.replace(/^(.{300}).*$/gm, "$1…");
+    return { output: result.stdout, errors, status: result.status };
   }
 
   [Symbol.dispose](): void {

@@ -62,7 +62,7 @@ const IMPORTS = [
   ["sandboxes/planted-koffi.ts", "koffi", "only-system-touches-the-system", "names its failpoint"],
   ["commit/planted.ts", "../plans/target.ts", "layer-commit", "whatever they are"],
   ["plans/planted.ts", "../run/target.ts", "layer-plans", "what users do"],
-  ["plans/planted-sqlite.ts", "node:sqlite", "only-store-uses-sqlite", "keeps our state"],
+  ["plans/planted-sqlite.ts", "node:sqlite", "only-store-uses-sqlite", "keep our state"],
   ["run/planted.ts", "../testing/target.ts", "layer-run", "starts commands inside sandboxes"],
   ["housekeeping.ts", "./testing/target.ts", "layer-housekeeping", "what every start does"],
   ["testing/planted.ts", "../cli/target.ts", "layer-testing", "shipped for authors of strategies"],

@@ -112,7 +112,7 @@ describe("A subvolume of btrfs", { skip: whyNoImages() ?? false }, () => {
     const text = place.done("doctor");
     assert.match(
       text,
-      /\nok +snapshot +50 {2}works for sqlite-database(?:, postgres-database)?; not for fs-directory, fs-mount, git-checkout: \S+ is not on btrfs\nok +btrfs +for whole subvolumes on \S/,
+      /\nok +snapshot +50 {2}works for sqlite-database(?:, postgres-database)?(?:, mysql-database)?; not for fs-directory, fs-mount, git-checkout: \S+ is not on btrfs\nok +btrfs +for whole subvolumes on \S/,
     );
     assert.ok(text.includes(place.image.path));
     const { strategies, resourceTypes } = JSON.parse(

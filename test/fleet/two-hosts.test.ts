@@ -168,6 +168,18 @@ describe("calls to a host", { skip }, () => {
     assert.match(stderr, /its host refused: its Drydock has another version/);
     assert.deepEqual([web1.text("app/a.txt"), web2.text("worker/b.txt")], ["old\n", "old\n"]);
   });
+
+  it("[M8] are refused if they say that they only look, and name a method that changes something", async () => {
+    const { web1, web2 } = await twoHosts();
+    const id = changedPlan(web1, web2);
+    await fleet.server.sql(`CREATE FUNCTION drydock.disguise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      NEW.envelope := replace(NEW.envelope, '"kind":"change"', '"kind":"look"'); RETURN NEW; END $$;
+      CREATE TRIGGER disguise BEFORE INSERT ON drydock.calls FOR EACH ROW
+      WHEN (NEW.envelope LIKE '%"name":"rollback"%') EXECUTE FUNCTION drydock.disguise()`);
+    const { stderr } = web1.drydock(["plan", "rollback", id]);
+    assert.match(stderr, /web2 knows no such method to call: 'rollback'/);
+    assert.equal(web1.done("plan", "read", id, "worker", "b.txt"), "new\n");
+  });
 });
 
 /** Waits until every call is answered. */

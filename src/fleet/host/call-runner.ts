@@ -19,6 +19,7 @@ import { admit, noteBeforeLook, ran } from "../protocol/gate.ts";
 import { holdsOriginal, type Note } from "../protocol/note.ts";
 import type { Registration } from "../protocol/registration.ts";
 import { plainOf } from "../remote/caller.ts";
+import { LOOKS } from "../remote/elsewhere.ts";
 import { Deeds } from "./deeds.ts";
 
 /** What a host does for others beside the contract of strategies. */
@@ -171,10 +172,14 @@ export class CallRunner {
   // ---- other calls
 
   async #look(taken: TakenCall, strategy: string, name: string): Promise<unknown> {
-    const args = decodeMarked(await this.#parts.link.queue.whole(taken.key, "arguments")) as unknown[];
+    const { link } = this.#parts;
+    // The sender's word that a method changes nothing does not count.
+    if (!LOOKS.has(name)) throw unknownMethod(link.host, name);
+    const args = decodeMarked(await link.queue.whole(taken.key, "arguments")) as unknown[];
     const first = args[0] as SandboxRef | Resource | undefined;
     if (first !== undefined && "sandboxId" in first)
       await this.#assertLent(first.planId, await this.#originalOf(first.planId, first.sandboxId));
+    else if (first !== undefined && taken.sender.host !== link.host) this.#assertLends(first);
     return await this.#method(strategy, name, args);
   }
 
@@ -204,10 +209,7 @@ export class CallRunner {
 
   async #method(strategy: string, name: string, args: readonly unknown[]): Promise<unknown> {
     const method = METHOD_NAMES.find((known) => known === name);
-    if (method === undefined)
-      throw new UnsupportedError(`The host ${this.#parts.link.host} does not know the method '${name}'.`, {
-        hint: "Bring all hosts to the same version of Drydock.",
-      });
+    if (method === undefined) throw unknownMethod(this.#parts.link.host, name);
     const guard = this.#parts.session.sandboxes.strategy(strategy);
     const called = guard[method] as (...given: ArgumentsOf<MethodName>) => Promise<unknown>;
     // What is left out has become null on the way.
@@ -296,6 +298,12 @@ export class CallRunner {
 
 function isOwn({ location }: Resource): boolean {
   return location.startsWith("/") || /^[a-z][a-z0-9+.-]*:\/\//.test(location);
+}
+
+function unknownMethod(host: string, name: string): UnsupportedError {
+  return new UnsupportedError(`The host ${host} knows no such method to call: '${name}'.`, {
+    hint: "Bring all hosts to the same version of Drydock.",
+  });
 }
 
 function notLent(host: string, what: string): StateError {

@@ -21,8 +21,8 @@ import type { FleetLink } from "../link/fleet-link.ts";
 import { CONTRACT } from "../protocol/call.ts";
 import { Caller } from "./caller.ts";
 
-/** Methods of the contract that change nothing. */
-const LOOKS: ReadonlySet<MethodName> = new Set<MethodName>([
+/** Methods of the contract that change nothing: only these are run without the gate of their host. */
+export const LOOKS: ReadonlySet<string> = new Set<MethodName>([
   ...(["read", "diff", "stat", "list", "readPart", "saved", "readSaved", "path", "readOriginal"] as const),
   ...(["notes", "probe", "ways", "landed", "readLanded", "changedRows"] as const),
 ]);

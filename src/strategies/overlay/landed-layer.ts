@@ -16,7 +16,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type BaseRecord, type Layers, lowerFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
-import { stays } from "./landed/landed-entries.ts";
+import { stagedNotes, stays } from "./landed/landed-entries.ts";
 import type { LandedEntry } from "./landed/landed-notes.ts";
 import { forgetOrigins } from "./landed/moved-files.ts";
 import type { LayerMarks } from "./layer-marks.ts";
@@ -51,11 +51,8 @@ const OWN = "own";
 export function earlierLayer({ landing, manifest }: LandedPart, layers: Layers): EarlierLayer {
   const { upper, record, marks } = layers;
   const isOf = isOfPart(manifest.entries);
+  if (stays(landing)) return { names: [], ...stagedNotes(landing, isOf) };
   const notes = Object.fromEntries(record.notes(isOf));
-  if (stays(landing)) {
-    const landed = [...record.landed].filter(([path]) => isOf(path));
-    return { names: [], notes, landed: Object.fromEntries(landed) };
-  }
   const names = manifest.entries.flatMap((entry, slot) =>
     leavesLayer(entry) ? upperNames(upper, marks, entry.path).map((path) => ({ slot, path })) : [],
   );

@@ -17,7 +17,7 @@ import { parsed, readWhole, writeWhole } from "../../../system/data/whole-file.t
 import { failpoint } from "../../../system/failpoints.ts";
 import { type BaseRecord, type Layers, lowerFacts } from "../base-record.ts";
 import { keepingFolderTimes } from "../folder-times.ts";
-import type { OwnEntry } from "./landed-notes.ts";
+import type { LandedEntry, OwnEntry } from "./landed-notes.ts";
 import { movedFiles } from "./moved-files.ts";
 
 /**
@@ -38,11 +38,23 @@ const POINTS = {
 };
 const STAGED = "staged";
 
-/** What the upper layer has when a landing is staged. */
-interface Staged {
+/**
+ * What the upper layer has when a landing is staged. The notes are those of the record (base-record.ts):
+ * after a crash, programs may end between the landing and its note, and what that makes of the record can't
+ * tell what landed from what another writer did.
+ */
+interface Staged extends StagedNotes {
   readonly entries: { readonly [path: string]: StagedEntry };
   /** The identities of files that programs have moved: their originals may go with what lands. */
   readonly moved: readonly string[];
+  /** Paths whose original was gone already. */
+  readonly vanished: readonly string[];
+}
+
+/** What the record said of the paths that land, when they were staged. */
+interface StagedNotes {
+  readonly notes: { readonly [path: string]: BaseFacts };
+  readonly landed: { readonly [path: string]: LandedEntry };
 }
 
 /** An entry of the upper layer when it was staged. */
@@ -56,10 +68,12 @@ interface StagedEntry {
  * meanwhile, by a process outside that uses the mount, then has another time than its note.
  */
 export function noteStaged(landing: Folder, { entries }: ChangeSet, layers: Layers): void {
-  const { upper, marks } = layers;
+  const { upper, marks, record } = layers;
   const staged: { [path: string]: StagedEntry } = {};
+  const paths = new Set<string>();
   const barrier = takeBarrier(landing);
   for (const { path, operation, after } of entries) {
+    paths.add(path);
     if (operation === "delete" || staysBelow(path, operation, after)) continue;
     if (after?.kind === "directory") closeNewFolder(layers, path);
     for (const entry of walkFrom(upper, path)) {
@@ -73,7 +87,14 @@ export function noteStaged(landing: Folder, { entries }: ChangeSet, layers: Laye
     }
   }
   const moved = [...movedFiles(layers)].map(({ facts }) => identityKey(facts));
-  writeWhole(POINTS.stage, landing, STAGED, Buffer.from(JSON.stringify({ entries: staged, moved })));
+  const isStaged = (path: string) => nearest(paths, path) !== undefined;
+  const content: Staged = {
+    ...{ entries: staged, moved },
+    vanished: record.notes(() => true).flatMap(([path, facts]) => (isVanished(facts) ? [path] : [])),
+    notes: Object.fromEntries(record.notes(isStaged)),
+    landed: Object.fromEntries([...record.landed].filter(([path]) => isStaged(path))),
+  };
+  writeWhole(POINTS.stage, landing, STAGED, Buffer.from(JSON.stringify(content)));
 }
 
 /** Whether the entries of a landing stay in the upper layer. */
@@ -81,8 +102,16 @@ export function stays(landing: Folder): boolean {
   return landing.facts(STAGED) !== undefined;
 }
 
+/** What the record said of paths that have landed, when they were staged. */
+export function stagedNotes(landing: Folder, isOf: (path: string) => boolean): StagedNotes {
+  const { notes, landed } = stagedIn(landing);
+  const ofPart = <T>(all: { readonly [path: string]: T }) =>
+    Object.fromEntries(Object.entries(all).filter(([path]) => isOf(path)));
+  return { notes: ofPart(notes), landed: ofPart(landed) };
+}
+
 /** Notes in the record what has landed, once. May be repeated after a crash. */
-export function noteLanded(part: LandedPart, { lower, record, workspace }: Layers): void {
+export function noteLanded(part: LandedPart, { upper, lower, record, workspace }: Layers): void {
   const { entries, folderTimes, transaction } = part.manifest;
   if (record.hasLanding(transaction)) return;
   const comes = new Map(entries.filter(movesAll).map((entry) => [entry.path, entry]));
@@ -91,7 +120,8 @@ export function noteLanded(part: LandedPart, { lower, record, workspace }: Layer
   record.forget(isOfPart);
   record.forgetLanded(isOfPart);
   using parents = new OpenParent(lower);
-  const { entries: stagedEntries, moved } = stagedIn(part.landing);
+  const { entries: stagedEntries, moved, vanished } = stagedIn(part.landing);
+  forgetVanished(upper, record, { moved: new Set(moved), before: new Set(vanished) });
   for (const [path, staged] of Object.entries(stagedEntries)) {
     const top = comes.get(nearest(tops, path) ?? ROOT_PATH);
     if (top !== undefined) noteEntry({ part, top, record }, path, staged, parents.of(path));
@@ -149,6 +179,24 @@ function noteEntry(
   if (isWhole) record.setLanded(path, { own });
 }
 
+/** The original of a moved file that is gone since the staging went with what landed. */
+function forgetVanished(
+  upper: Folder,
+  record: BaseRecord,
+  { moved, before }: { readonly moved: ReadonlySet<string>; readonly before: ReadonlySet<string> },
+): void {
+  for (const [path, noted] of record.notes(() => true)) {
+    if (!isVanished(noted) || before.has(path)) continue;
+    const facts = upper.factsBelow(path);
+    if (facts !== undefined && moved.has(identityKey(facts)))
+      record.forget((candidate) => candidate === path);
+  }
+}
+
+function isVanished({ ino }: BaseFacts): boolean {
+  return ino === NO_IDENTITY.ino;
+}
+
 /** Whether the lower layer's entry is the one that landed. */
 function isOurs(part: LandedPart, top: ManifestEntry, path: string, there: Facts): boolean {
   if (there.kind === "directory") return path !== top.path || isIdentity(there, top);
@@ -191,7 +239,7 @@ function closeNewFolder({ upper, lower, workspace, marks }: Layers, path: string
 
 function stagedIn(landing: Folder): Staged {
   const bytes = readWhole(landing, STAGED);
-  return (bytes && parsed<Staged>(bytes)) ?? { entries: {}, moved: [] };
+  return (bytes && parsed<Staged>(bytes)) ?? { entries: {}, moved: [], vanished: [], notes: {}, landed: {} };
 }
 
 function digestAt(parent: Folder, name: string): string {

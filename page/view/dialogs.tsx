@@ -7,12 +7,20 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A question, or a list, above the page. Escape closes it. */
+/**
+ * A question, or a list, above the page. Escape closes it: here, because the browser hides it at once and
+ * tells later that it did, and would close what a key has opened meanwhile.
+ */
 export function Dialog({ title, onClose, children }: DialogProps): ComponentChildren {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => element.current?.showModal(), []);
+  const closeByKey = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    onClose();
+  };
   return (
-    <dialog ref={element} onClose={onClose} aria-labelledby="dialog-title">
+    <dialog ref={element} onClose={onClose} onKeyDown={closeByKey} aria-labelledby="dialog-title">
       <h2 id="dialog-title">{title}</h2>
       {children}
     </dialog>

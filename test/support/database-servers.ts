@@ -62,9 +62,9 @@ export abstract class TestServer {
     const child = this.#process;
     if (child === undefined) return;
     const ended = once(child, "exit");
+    this.#process = undefined;
     child.kill(this.stopSignal);
     await ended;
-    this.#process = undefined;
   }
 
   protected abstract command(): readonly [file: string, ...args: readonly string[]];
@@ -105,9 +105,13 @@ export abstract class TestServer {
       },
     );
     this.#process = child;
+    child.once("exit", (code, signal) => {
+      if (this.#process === child)
+        console.error(`A server ended by itself (${signal ?? code}): ${lastLines(log)}`);
+    });
     for (let tries = 0; !(await this.isUp()); tries += 1) {
       if (child.exitCode !== null || tries > 1500)
-        throw new Error(`The server does not start: ${readFileSync(log, "utf8").slice(-2000)}`);
+        throw new Error(`The server does not start: ${lastLines(log)}`);
       await sleep(20);
     }
   }
@@ -300,6 +304,8 @@ export class TestMariadb extends TestServer {
     return [
       "--no-defaults",
       `--datadir=${this.data}`,
+      // A server that starts removes what other servers have in the folder for temporary tables.
+      `--tmpdir=${this.data}`,
       `--socket=${this.#socket}`,
       "--skip-networking",
       `--pid-file=${this.data}.pid`,
@@ -336,6 +342,10 @@ export function postgresProgram(name: string): string {
 export function asUser(file: string, args: readonly string[]): string[] {
   if (process.getuid?.() !== 0) return [file, ...args];
   return ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--", file, ...args];
+}
+
+function lastLines(log: string): string {
+  return readFileSync(log, "utf8").slice(-2000);
 }
 
 function own(folder: string): void {

@@ -124,10 +124,19 @@ describe("mountFuseOverlay", { skip: SKIP }, () => {
   });
 
   it("is bounded in time, and then nothing is mounted and nobody is left", async () => {
-    const { layers, merged, parent } = place("here");
-    await assert.rejects(mountFuseOverlay(POINT, layers, merged, { limitMs: 0 }), /longer than 0 ms/);
-    assert.ok(!isMountPoint(parent, "merged"));
-    assert.deepEqual(servers(), []);
+    let late: unknown;
+    // On a busy machine this process may sleep until the mount is there, so it is tried again.
+    for (let tries = 0; tries < 20 && late === undefined; tries += 1) {
+      const { layers, merged, parent } = place(`try-${tries}`);
+      late = await mountFuseOverlay(POINT, layers, merged, { limitMs: 0 }).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      if (late === undefined) assert.equal(await unmountFuse(POINT, merged.path), "done");
+      assert.ok(!isMountPoint(parent, "merged"));
+      assert.deepEqual(servers(), []);
+    }
+    assert.match(String(late), /longer than 0 ms/);
   });
 
   it("[W5] ends a mount whose process no longer answers, in bounded time", async () => {

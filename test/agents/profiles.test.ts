@@ -14,8 +14,10 @@ interface AgentProgram {
   readonly version: string;
   /** Its path below `node_modules`. */
   readonly program: string;
-  /** How it is told of a server of the Model Context Protocol; opencode asks questions for that. */
-  readonly add?: readonly string[];
+  /** How it is told of a server of the Model Context Protocol: a command, or, if that asks questions, a file. */
+  readonly add: readonly string[] | { readonly file: string; readonly content: string };
+  /** What lists its servers, if that is not `mcp list`. */
+  readonly list?: readonly string[];
 }
 
 const AGENTS: { readonly [name: string]: AgentProgram } = {
@@ -41,6 +43,21 @@ const AGENTS: { readonly [name: string]: AgentProgram } = {
     package: "opencode-ai",
     version: OPENCODE_VERSION,
     program: "opencode-linux-x64/bin/opencode",
+    add: {
+      file: ".config/opencode/opencode.json",
+      content: JSON.stringify({ mcp: { probe: { type: "local", command: ["true"], enabled: false } } }),
+    },
+  },
+  goose: {
+    package: "@aaif/goose-binary-linux-x64",
+    version: "1.52.0",
+    program: "@aaif/goose-binary-linux-x64/bin/goose",
+    add: {
+      file: ".config/goose/config.yaml",
+      content:
+        "extensions: { probe: { enabled: true, type: stdio, name: probe, cmd: 'true', args: [], timeout: 300 } }\n",
+    },
+    list: ["info", "-v"],
   },
 };
 
@@ -64,9 +81,8 @@ describe("An agent with a profile", () => {
       using tool = new NpmTool(agent.package, agent.version, agent.program);
       using stage = new Stage(ACTORS[0] ?? "user");
       stage.write("home/.config/drydock/config.yaml", CONFIG);
-      const server = { type: "local", command: ["true"], enabled: false };
-      if (agent.add === undefined)
-        stage.write("home/.config/opencode/opencode.json", JSON.stringify({ mcp: { probe: server } }));
+      const { add, list = ["mcp", "list"] } = agent;
+      if ("file" in add) stage.write(`home/${add.file}`, add.content);
       stage.give();
       const env = { HOME: stage.home, PATH: `${dirname(tool.program)}:${process.env["PATH"]}` };
       const inside = (...args: readonly string[]) => {
@@ -75,7 +91,7 @@ describe("An agent with a profile", () => {
         return `${stdout}${stderr}`;
       };
       assert.ok(inside("--version").includes(agent.version));
-      if (agent.add !== undefined) inside(...agent.add);
-      assert.match(inside("mcp", "list"), /\bprobe\b/);
+      if (!("file" in add)) inside(...add);
+      assert.match(inside(...list), /\bprobe\b/);
     });
 });

@@ -4,7 +4,7 @@ import { FORKING_FLAGS } from "../src/system/launch/forked-process.ts";
 import { answer, compare } from "./answer.ts";
 import { buildProject } from "./build-project.ts";
 import { alternate, runProgram } from "./measure.ts";
-import { home, withPrivateMounts } from "./places.ts";
+import { home, imageOf, withPrivateMounts } from "./places.ts";
 
 /**
  * How long does a small command take? Ours are `bin/drydock plan list` and `bin/drydock run -- true` of the
@@ -72,13 +72,14 @@ const koffi = join(
   import.meta.dirname,
   `../node_modules/@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`,
 );
-const state = join(home, "state");
+const place = imageOf("ext4")?.path ?? home;
+const state = join(place, "state");
 const drydock = join(project, "bin/drydock");
-const folder = join(home, "folder");
+const folder = join(place, "folder");
 mkdirSync(folder);
 writeFileSync(join(folder, "file"), "content\n");
 
-const floorFolder = join(home, "floor");
+const floorFolder = join(place, "floor");
 mkdirSync(floorFolder);
 // Only root may do without a user namespace, which the floor does.
 const isRoot = process.geteuid?.() === 0;

@@ -144,6 +144,7 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       close: async () => {
         // A reason of ours costs nothing; Node's would be an error with a trace.
         closed.abort("closed");
+        parts.owners.close();
         store.close();
       },
     };
@@ -188,10 +189,9 @@ async function assemble(foundations: Foundations) {
     history: new PlanHistory(store, now, `${currentActor()}${options.inside === true ? " (inside)" : ""}`),
   };
   const joined = fleet && new (await import("./fleet/host/joined-fleet.ts")).JoinedFleet(fleet, operations);
-  const elsewhere = joined?.elsewhere;
   const registry = new SandboxStrategyRegistry(
     (resourceId, call) => operations.about(resourceId, call),
-    elsewhere,
+    joined?.elsewhere,
   );
   const folders = new RunFolders(stateDir);
   const uses = new Uses(folders, owners);
@@ -261,7 +261,7 @@ async function assemble(foundations: Foundations) {
       session,
       resolver,
       secrets,
-      otherHosts: elsewhere,
+      otherHosts: joined?.elsewhere,
       descriptions: await descriptions(),
       chooser: await chooser(),
     };
@@ -394,7 +394,7 @@ async function assemble(foundations: Foundations) {
     (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
   return {
     ...{ session, registry, register, types, chooser, creation, ...services, runs, explain, checkRun },
-    fleet: fleetServices,
+    ...{ owners, fleet: fleetServices },
     detached: loadedLate(detached, [
       ...(["start", "running", "last", "show", "output", "write", "resize", "ended", "end"] as const),
       "cancel",

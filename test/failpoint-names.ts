@@ -356,6 +356,7 @@ export const FAILPOINT_NAMES = [
   "owner.hold",
   "owner.lock",
   "owner.release",
+  "owner.reuse",
   "owner.sweep",
   "part.clear-layer",
   "part.create-own",

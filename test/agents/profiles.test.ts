@@ -14,7 +14,9 @@ interface AgentProgram {
   readonly version: string;
   /** Its path below `node_modules`. */
   readonly program: string;
-  /** How it is told of a server of the Model Context Protocol: a command, or, if that asks questions, a file. */
+  /**
+   * How it is told of a server of the Model Context Protocol: a command, or, if that asks questions, a file.
+   */
   readonly add: readonly string[] | { readonly file: string; readonly content: string };
   /** What lists its servers, if that is not `mcp list`. */
   readonly list?: readonly string[];

@@ -17,10 +17,14 @@ export function currentOwner(command: string): Owner {
   return identityOf(process.pid, command);
 }
 
+export function newOwnerId(): string {
+  return randomBytes(12).toString("hex");
+}
+
 /** A process of this machine, as other processes can identify it. */
 export function identityOf(pid: number, command: string): Owner {
   return {
-    id: randomBytes(12).toString("hex"),
+    id: newOwnerId(),
     host: hostname(),
     bootId: currentBootId(),
     pid,

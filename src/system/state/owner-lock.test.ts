@@ -76,10 +76,10 @@ describe("an owner's lock", () => {
   it("says of an owner in this process that it is alive, until it gives the lock up", () => {
     const owner = currentOwner("test");
     assert.equal(locks.isAlive(owner), false);
-    const release = locks.hold(POINT, owner);
+    const held = locks.hold(POINT, owner);
     assert.equal(locks.isAlive(owner), true);
     assert.equal(new OwnerLock(stateDir).isAlive(owner), true);
-    release();
+    held.release();
     assert.equal(locks.isAlive(owner), false);
     assert.deepEqual(readdirSync(join(stateDir, "owners")), []);
   });
@@ -121,6 +121,17 @@ describe("an owner's lock", () => {
     assert.match(name!, /^[0-9a-f]{24}\.lock$/);
     assert.equal(statSync(join(stateDir, "owners")).mode & 0o777, 0o700);
     assert.equal(statSync(join(stateDir, "owners", name!)).mode & 0o777, 0o600);
+  });
+
+  it("can become that of the next owner, and the first one counts as dead at once", () => {
+    const [first, next] = [currentOwner("first"), currentOwner("next")];
+    const held = locks.hold(POINT, first);
+    held.reuse(next);
+    assert.deepEqual([locks.isAlive(first), locks.isAlive(next)], [false, true]);
+    assert.deepEqual(readdirSync(folder()), [`${next.id}.lock`]);
+    held.release();
+    assert.equal(locks.isAlive(next), false);
+    assert.deepEqual(readdirSync(folder()), []);
   });
 
   it("is taken by one only", () => {

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Owner } from "../../core/owner.ts";
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
@@ -17,8 +17,20 @@ const POINTS = {
   file: failpoint("owner.file"),
   lock: failpoint("owner.lock"),
   release: failpoint("owner.release"),
+  reuse: failpoint("owner.reuse"),
   sweep: failpoint("owner.sweep"),
 };
+/** The lock of an owner. */
+export interface HeldLock {
+  /** Gives it up: the owner counts as dead. */
+  release(): void;
+  /**
+   * Makes it the lock of another owner, which spares making a new one. From then on the first owner counts as
+   * dead.
+   */
+  reuse(next: Owner): void;
+}
+
 const NO_LOCKS = ["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"];
 
 export class OwnerLock {
@@ -28,22 +40,30 @@ export class OwnerLock {
     this.#folder = join(stateDir, "owners");
   }
 
-  /** Takes this owner's lock, until the process ends or calls the returned function. */
-  hold(point: Failpoint, owner: Owner): () => void {
+  /** Takes this owner's lock, until the process ends or gives it up. */
+  hold(point: Failpoint, owner: Owner): HeldLock {
     passFailpoint(point);
     mkdirSync(bytesFromPath(this.#folder), { recursive: true, mode: 0o700 });
     this.#sweep();
-    const file = this.#file(owner);
+    let file = this.#file(owner);
     const fd = this.#lockedFile(file);
-    return () => {
-      try {
-        passFailpoint(POINTS.release);
-        rmSync(bytesFromPath(file), { force: true });
-      } catch {
-        // Once unlocked, it is the file of a dead owner, and the next process sweeps it away.
-      } finally {
-        closeSync(fd);
-      }
+    return {
+      release: () => {
+        try {
+          passFailpoint(POINTS.release);
+          rmSync(bytesFromPath(file), { force: true });
+        } catch {
+          // Once unlocked, it is the file of a dead owner, and the next process sweeps it away.
+        } finally {
+          closeSync(fd);
+        }
+      },
+      reuse: (next) => {
+        passFailpoint(POINTS.reuse);
+        const renamed = this.#file(next);
+        renameSync(bytesFromPath(file), bytesFromPath(renamed));
+        file = renamed;
+      },
     };
   }
 

@@ -25,11 +25,12 @@ if (process.env.DRYDOCK_FROM_SOURCE || !existsSync(`${dist}/program/cli.js`)) {
   if (process.argv.includes("--debug")) process.setSourceMapsEnabled(true);
   else Error.stackTraceLimit = 0;
   const { keep, load } = require("./compiled.cjs");
-  void load("cli.js").finished.then(({ hasOpened }) => {
+  const { finished, leave } = load("cli.js");
+  void finished.then(({ hasOpened }) => {
     // Help and wrong use call little of the program: what they compile is not worth keeping.
     if (hasOpened) keep();
     // With nothing left to wait for, the kernel is quicker than Node, which takes its memory apart piece by
     // piece.
-    if (process.getActiveResourcesInfo().length === 0) process.exit();
+    if (process.getActiveResourcesInfo().length === 0) leave();
   });
 }

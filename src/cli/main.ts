@@ -1,3 +1,4 @@
+import { leaveAtOnce } from "../system/calls/native.ts";
 import { type CommandEnd, runCommandLine } from "./command-line.ts";
 import { EXIT } from "./exit-codes.ts";
 
@@ -9,6 +10,22 @@ const GRACE_MS = 1_000;
 
 /** Resolves when the command has ended. */
 export const finished = run();
+
+/** Ends the process, which has nothing left to wait for. */
+export function leave(): never {
+  if (!isNodeNeeded()) leaveAtOnce(Number(process.exitCode));
+  process.exit();
+}
+
+/**
+ * Whether an exit has to go through Node: only Node takes back the modes that its streams gave to the standard
+ * descriptors, and writes what a coverage or a profile has counted.
+ */
+function isNodeNeeded(): boolean {
+  const { moduleLoadList } = process as typeof process & { readonly moduleLoadList: readonly string[] };
+  const hasStreams = ["net", "tty", "inspector"].some((name) => moduleLoadList.includes(`NativeModule ${name}`));
+  return hasStreams || process.listenerCount("exit") > 0 || process.env["NODE_V8_COVERAGE"] !== undefined;
+}
 
 async function run(): Promise<CommandEnd> {
   // The exit code if Node ends the process early because it waits for something that never comes.

@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { advance, type CommitEvent, type Effect, nextEffect } from "../core/commit-machine.ts";
 import { InterruptedError, messageOf, SandboxRollbackError, StateError } from "../core/errors/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { Durability, StoreChange } from "../store/store.ts";
+import { nextTurn } from "../system/next-turn.ts";
 import type { LandedCleanup } from "./cleanup/landed-cleanup.ts";
 import { Journal } from "./journal.ts";
 import { forAll, isStuck, type Outcome, stuckBy } from "./outcome.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { constants, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { Workplace } from "./workplace.ts";
@@ -50,6 +50,16 @@ describe("the streams of a command", () => {
       /^[0-9A-Z]{26}\napp\n {2}original {2}/,
     );
     assert.match(onTerminal(place, "plan list --json"), /^\{\n {2}"plans": \[\n/);
+  });
+
+  it("are as they were when it has ended: the next reader of its input waits for what comes", () => {
+    using place = new Workplace();
+    smallPlan(place);
+    const { stdout } = place.shell(
+      'echo new | { "$DRYDOCK" plan write fix app a.txt; grep ^flags /proc/self/fdinfo/0; }',
+    );
+    const flags = /^flags:\s+([0-7]+)$/m.exec(stdout)?.[1] ?? assert.fail(stdout);
+    assert.equal(Number.parseInt(flags, 8) & constants.O_NONBLOCK, 0);
   });
 
   it("show progress on a terminal, and leave nothing of it", () => {

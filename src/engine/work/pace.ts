@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { milliseconds } from "../../system/milliseconds.ts";
+import { nextTurn } from "../../system/next-turn.ts";
 
 /**
  * Long work on files, in steps. Its system calls are synchronous, so it is a generator that yields the number

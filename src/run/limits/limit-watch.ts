@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LimitName } from "../../core/values/limits.ts";
 import { milliseconds } from "../../system/milliseconds.ts";
+import { nextTurn } from "../../system/next-turn.ts";
 
 /** Says whether the limit is met. A check that takes long yields in between. */
 export type LimitCheck = () => boolean | Generator<unknown, boolean, undefined>;

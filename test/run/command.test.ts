@@ -256,6 +256,17 @@ for (const actor of ACTORS) {
       assert.equal(stage.read("project/b.txt"), "1\n");
     });
 
+    it("has a terminal that belongs to another user, and leaves it as it was", async () => {
+      using stage = new Stage(actor);
+      const script = `before=$(stty -g); $ACTOR "$DRYDOCK" run -- sh -c 'read answer; echo "$answer" > b.txt'; echo "code $?"; test "$(stty -g)" = "$before"; echo "same $?"`;
+      const terminal = stage.terminalOfAnother(script);
+      terminal.input("typed\n");
+      await terminal.until(() => terminal.stdout.includes("Apply, keep or discard?"));
+      terminal.input("a\n");
+      assert.match((await terminal.ended()).stdout, /code 0\r\nsame 0/);
+      assert.equal(stage.read("project/b.txt"), "typed\n");
+    });
+
     it("[X7] can't leave words for the user's shell in the terminal", async () => {
       using stage = new Stage(actor);
       writeFileSync(join(stage.home, "push.pl"), PUSH_INPUT);

@@ -79,6 +79,23 @@ export class Stage extends Workplace {
     );
   }
 
+  /**
+   * Starts a script of bash, as whoever runs the tests, at a terminal of its own. What follows $ACTOR in it is
+   * done by the actor, who has that terminal but owns it no more than after 'su'.
+   */
+  terminalOfAnother(script: string): Running {
+    const env = { ...this.environment, TERM: "xterm", ACTOR: ["setsid", "-w", ...this.#prefix()].join(" ") };
+    return this.#watched(
+      new Running(
+        spawn("script", ["-qec", script, "/dev/null"], {
+          cwd: this.project,
+          env: { ...env, SHELL: "/bin/bash" },
+          stdio: ["pipe", "pipe", "pipe"],
+        }),
+      ),
+    );
+  }
+
   #watched(running: Running): Running {
     this.#running.push(running);
     return running;

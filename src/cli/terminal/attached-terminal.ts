@@ -1,5 +1,4 @@
 import { constants } from "node:os";
-import type { ReadStream } from "node:tty";
 import { Attachment, type DetachedPlace } from "../../run/detached/attachment.ts";
 import type { DetachedEnd } from "../../run/detached/detached-protocol.ts";
 import type { WindowSize } from "../../system/terminal/program-streams.ts";
@@ -83,17 +82,16 @@ export class AttachedTerminal {
     }
     const user = this.#user;
     if (user === undefined) return connected;
-    const { ReadStream } = process.getBuiltinModule("node:tty");
-    const keyboard: ReadStream = new ReadStream(user.fd);
     const resize = (): void => attachment.resize(this.#size() ?? { rows: 24, columns: 80 });
     const goOn = (): void => user.makeRaw();
-    keyboard.on("data", (keys: Buffer) => {
-      const before = typedBefore(keys, detachKey);
-      attachment.type(before ?? keys);
-      if (before !== undefined) attachment[Symbol.dispose]();
-    });
-    // The user's terminal is gone.
-    keyboard.on("error", () => attachment[Symbol.dispose]());
+    const keyboard = user.listen(
+      (keys) => {
+        const before = typedBefore(keys, detachKey);
+        attachment.type(before ?? keys);
+        if (before !== undefined) attachment[Symbol.dispose]();
+      },
+      () => attachment[Symbol.dispose](),
+    );
     user.makeRaw();
     process.on("SIGWINCH", resize);
     process.on("SIGCONT", goOn);
@@ -101,7 +99,7 @@ export class AttachedTerminal {
       process.off("SIGWINCH", resize);
       process.off("SIGCONT", goOn);
       this.#screen.write(Buffer.from(`${this.#modes.leave()}\x1b[0m`));
-      keyboard.destroy();
+      keyboard[Symbol.dispose]();
       // The terminal may have answered what the program asked it, and the shell must not take that as typed.
       user.restore("dropped");
       user.close();

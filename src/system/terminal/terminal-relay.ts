@@ -25,7 +25,7 @@ export class TerminalRelay implements TerminalLink {
   readonly #command: ReadStream;
   readonly #commandFd: number;
   readonly #ended: Promise<void>;
-  #keyboard: ReadStream | undefined;
+  #keyboard: Disposable | undefined;
   #look: NodeJS.Timeout | undefined;
   readonly #resize = (): void => resizeTerminal(this.#commandFd, this.#terminal.size());
 
@@ -68,17 +68,17 @@ export class TerminalRelay implements TerminalLink {
       return;
     }
     this.#terminal.makeRaw();
-    const { ReadStream } = process.getBuiltinModule("node:tty");
-    this.#keyboard = new ReadStream(this.#terminal.fd);
-    this.#keyboard.on("data", (bytes: Buffer) => this.#command.write(bytes));
-    this.#keyboard.on("error", () => this.#disconnect());
+    this.#keyboard = this.#terminal.listen(
+      (keys) => this.#command.write(keys),
+      () => this.#disconnect(),
+    );
     this.#resize();
   }
 
   #disconnect(): void {
     clearTimeout(this.#look);
     if (this.#keyboard === undefined) return;
-    this.#keyboard.destroy();
+    this.#keyboard[Symbol.dispose]();
     this.#keyboard = undefined;
     this.#terminal.restore();
   }

@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync } from "node:fs";
+import type { ReadStream } from "node:tty";
 import { unlessFailed } from "../calls/errno.ts";
 import { calls, check, lazyCalls } from "../calls/native.ts";
 import type { TerminalShape } from "../launch/own-terminal.ts";
@@ -79,6 +80,24 @@ export class UserTerminal {
   #set(settings: Buffer, request = TCSETSW): void {
     // A failure is fine: the terminal is gone, or no longer ours.
     calls.ioctlBuffer(this.fd, request, settings);
+  }
+
+  /**
+   * Hears what the user types, as it is typed, until the result is disposed of. It has a descriptor of its
+   * own: Node opens a terminal again, but where it may not, as after 'su', it closes the descriptor it gets.
+   */
+  listen(hear: (keys: Buffer) => void, lost: () => void): Disposable {
+    const { ReadStream } = process.getBuiltinModule("node:tty");
+    const fd = duplicate(this.fd);
+    const keyboard: ReadStream = new ReadStream(fd);
+    keyboard.on("data", hear);
+    keyboard.on("error", lost);
+    return {
+      [Symbol.dispose]: () => {
+        keyboard.destroy();
+        unlessFailed(["EBADF"], () => closeSync(fd));
+      },
+    };
   }
 
   close(): void {

@@ -113,7 +113,9 @@ for (const actor of ANY_ACTOR)
       const left = await first.ended();
       assert.equal(left.status, 0);
       assert.match(left.stdout, new RegExp(`Left 'sh script', which goes on. .*drydock attach ${planId}`));
-      const both = [stage.attach(), stage.terminal(`stty rows 33 cols 77; ${program} attach work`)];
+      // Without a name, the only plan in which one runs is meant.
+      stage.done("plan", "create", "-r", stage.home, "--name", "beside");
+      const both = [stage.attach(), stage.terminal(`stty rows 33 cols 77; ${program} attach`)];
       for (const each of both) await each.until(() => each.stdout.includes("begun"));
       both[1]?.input("word\r");
       for (const { status, stdout } of await Promise.all(both.map((each) => each.ended()))) {

@@ -3,6 +3,7 @@ import { StateError, UsageError } from "../../../core/errors/errors.ts";
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import type { DetachedFacts } from "../../../plans/history/detached-command.ts";
 import type { DetachedEnd } from "../../../run/detached/detached-protocol.ts";
+import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToRead } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
@@ -48,8 +49,9 @@ async function keepHere(): Promise<void> {
 }
 
 async function find(context: CommandContext, plan: string | undefined): Promise<Found> {
-  return await openToRead(context, async ({ plans, stateDir, detached }) => {
-    const { id: planId, name } = await plans.find(plan);
+  return await openToRead(context, async (drydock) => {
+    const { plans, stateDir, detached } = drydock;
+    const { id: planId, name } = await plans.find(plan ?? (await onlyRunning(drydock)));
     const last = await detached.last(planId);
     if (last !== undefined) return { ...last, planId, name, stateDir };
     throw new UsageError(`No command was started in the plan ${displayPath(name)} with --detach.`, {
@@ -57,6 +59,13 @@ async function find(context: CommandContext, plan: string | undefined): Promise<
       code: "NO_SUCH_COMMAND",
     });
   });
+}
+
+/** The open plan in which a detached command runs, if there is only one. */
+async function onlyRunning({ plans, detached }: Services): Promise<string | undefined> {
+  const running: string[] = [];
+  for (const { id } of await plans.list()) if ((await detached.running(id)).length > 0) running.push(id);
+  return running.length === 1 ? running[0] : undefined;
 }
 
 /** Undefined if the command has ended before, or was killed. */

@@ -9,7 +9,7 @@ import { alternate, type Times } from "./measure.ts";
 import { home } from "./places.ts";
 
 /**
- * What does it cost that a strategy of somebody's own is found by its name, and called through the guard? The
+ * What does it cost that a custom strategy is found by its name, and called through the guard? The
  * peers are importing the module and making the object oneself, and calling it directly. The strategy itself
  * does nothing.
  */

@@ -106,7 +106,7 @@ function takeBack(): void {
 }
 
 function refuseConflict(): void {
-  say("Somebody else edits a file that the plan edits too: nothing lands, nothing is overwritten.");
+  say("Another writer edits a file that the plan edits too: nothing lands, nothing is overwritten.");
   run(["plan", "create", "--name", "second", "-r", "app", "-r", "settings"]);
   run(["plan", "write", "second", "app", "server.txt"], { input: "port 9090\n" });
   run(["plan", "write", "second", "settings", "limits.txt"], { input: "connections 1\n" });

@@ -61,7 +61,7 @@ export class Landing {
   }
 
   /**
-   * Makes an object of what was staged, unless that has happened. What somebody wrote since it was prepared
+   * Makes an object of what was staged, unless that has happened. What another writer wrote since it was prepared
    * lies beneath it, and is named.
    */
   async land(object: StagedObject): Promise<Outcome> {
@@ -240,8 +240,8 @@ function notLanded({ path }: { readonly path: string }, cause?: unknown): Sandbo
 }
 
 /**
- * What is newer than what was there before, and older than ours. A marker above ours is a later deletion, and
- * nobody's loss.
+ * What is newer than what was there before, and older than ours. A marker above ours is a later deletion, no
+ * loss.
  */
 function beneath(
   newer: { readonly versions: readonly ObjectVersion[]; readonly markers: readonly string[] },

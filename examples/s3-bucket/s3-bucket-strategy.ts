@@ -334,5 +334,5 @@ function begunAt(records: readonly { readonly begunAt: string }[]): string {
 }
 
 function whyNot(state: KeyState): string {
-  return isThere(state) ? "somebody else wrote it meanwhile" : "somebody else deleted it meanwhile";
+  return isThere(state) ? "another writer wrote it meanwhile" : "another writer deleted it meanwhile";
 }

@@ -59,7 +59,7 @@ export class Uploads {
     const key = keyOf(this.#bucket.place, record.path);
     const ours = record.uploadId === null ? await this.#notNoted(key, record) : [record.uploadId];
     if (ours.length > 1) {
-      const message = `one of the uploads ${ours.join(", ")} may be left from an interrupted commit; the others are somebody else's`;
+      const message = `one of the uploads ${ours.join(", ")} may be left from an interrupted commit; the others belong to another user`;
       return [{ path: record.path, message }];
     }
     for (const uploadId of ours) {

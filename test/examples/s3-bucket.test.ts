@@ -198,7 +198,7 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
     assert.deepEqual([recovery.pending, await place.sides(), await bucket.uploads()], [[], NEW, []]);
   });
 
-  it("[A6] refuses to land over what somebody else wrote meanwhile, and to undo over it", async () => {
+  it("[A6] refuses to land over what another writer wrote meanwhile, and to undo over it", async () => {
     await using place = await workshop();
     const drydock = await place.open();
     const plan = await place.plan(drydock);
@@ -206,7 +206,7 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
     await bucket.put(key, "their object\n");
     const ended = place.drydock(["plan", "apply", plan]);
     assert.equal(ended.status, 3, ended.stderr);
-    assert.match(ended.stderr, /conflict: site\/page\.html.*somebody else wrote it meanwhile/);
+    assert.match(ended.stderr, /conflict: site\/page\.html.*another writer wrote it meanwhile/);
     assert.deepEqual(await place.sides(), { ...OLD, changed: "their object\n" });
     assert.deepEqual(await bucket.uploads(), []);
     const second = await place.plan(drydock);
@@ -258,7 +258,7 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
     assert.equal((await strategy.diff(ref)).changes.length, 2, "the work is in the sandbox again");
   });
 
-  it("does not take for its own what somebody else uploaded, though it is the same", async () => {
+  it("does not take for its own what another writer uploaded, though it is the same", async () => {
     await using place = await workshop();
     const { strategy, ref } = await sandboxIn(place);
     const transaction = { id: "landing", planId: "plan", direction: "commit" } as const;

@@ -39,7 +39,7 @@ describe("the server of a database that a plan holds", { skip: whyNoServer("post
   });
 
   for (const actor of ACTORS)
-    it(`[B1][I12] is not reached past the plan by a tool that has its address, and that is named; as ${actor}`, async () => {
+    it(`[B1][I12] is not reached past the plan by a tool that has its address, alone or beside another command, and that is named; as ${actor}`, async () => {
       using stage = new Stage(actor);
       const [guarded, other] = ports.map(({ port }) => port);
       const password = encodeURIComponent(OWNER.password);
@@ -66,6 +66,15 @@ describe("the server of a database that a plan holds", { skip: whyNoServer("post
       );
       assert.deepEqual([through.status, through.stdout], [0, "7\n"], through.stderr);
       assert.doesNotMatch(through.stderr, /past the plan/);
+
+      const beside = stage.start(["plan", "exec", "p", "--", "sh", "-c", "echo up; read end"]);
+      await beside.until(() => beside.stdout === "up\n");
+      const joined = inside(`${psql} -c 'SELECT 8'; ${insert(urlAt(guarded))}; true`);
+      assert.deepEqual([joined.status, joined.stdout], [0, "8\n"], joined.stderr);
+      assert.match(joined.stderr, new RegExp(`past the plan.*127[.]0[.]0[.]1 port ${guarded} [(]db[)]`));
+      beside.input("\n");
+      assert.equal((await beside.ended()).status, 0);
+      assert.equal(await server.sql("SELECT count(*) FROM t"), "0");
 
       stage.write("home/.config/drydock/config.yaml", "run: { network: { databases: true } }\n");
       stage.give();

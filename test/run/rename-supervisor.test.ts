@@ -21,6 +21,12 @@ import { Stage } from "./stage.ts";
 
 const TIME = new Date("2020-01-01T00:00:00Z");
 
+/** Renames a new folder thousands of times, which V8 collects garbage for, and then one of the original. */
+const OFTEN = `mkdir "new-0";
+rename("new-$_", "new-" . ($_ + 1)) or die "new-$_: $!" for 0 .. 2999;
+rename("src", "other") && rename("other", "src") or die "src: $!";
+print "done\\n"`;
+
 /** An ordinary user's project with folders that a command renames. */
 class RenamingStage extends Stage {
   plan = "";
@@ -126,6 +132,17 @@ describe("A folder of the original that an ordinary user's command renames", () 
     assert.deepEqual(said.trim().split("\n").sort(), [...Array(7).fill("ENOENT"), "done"].sort());
     const found = stage.exec("cat to-*/a to-*/deep/b; ls | grep -c -e src -e to-");
     assert.equal(found, "src/a\nsrc/deep/b\n1\n");
+  });
+
+  it("[O2] is renamed beside another command of the plan, as often as a program likes", async () => {
+    using stage = new RenamingStage();
+    const plan = stage.create();
+    const other = stage.start(["plan", "exec", plan, "--", "sh", "-c", "echo up; read end"]);
+    await other.until(() => other.stdout === "up\n");
+    assert.equal(stage.exec(`perl -e '${OFTEN}'`), "done\n");
+    other.input("\n");
+    assert.equal((await other.ended()).status, 0);
+    assert.equal(stage.exec("cat src/a; ls -d new-*"), "src/a\nnew-3000\n");
   });
 
   it("[X7] is moved by a process that has no right which the command lacks, and that it can't trace", () => {

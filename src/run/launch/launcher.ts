@@ -205,11 +205,9 @@ export class CommandLauncher implements Disposable {
     descriptors: LauncherDescriptors,
     joins: number | undefined,
   ): SpawnedLauncher {
-    // Without privilege the launcher forks.
-    const flags = this.#kind.privileged ? [] : FORKING_FLAGS;
     const [first = "", ...rest] = this.#isWalled
       ? [...kept(this.tools), file, ...args, KEEP]
-      : [...entering(this.#kind, this.tools, joins), file, ...flags, ...args];
+      : [...entering(this.#kind, this.tools, joins), file, ...FORKING_FLAGS, ...args];
     // Messages that Drydock may show are in one language.
     const program = { file: first, args: rest, environment: { ...environment, LC_ALL: "C" } };
     return new SpawnedLauncher(program, descriptors, this.#isWalled ? END_SIGNAL : "SIGKILL");

@@ -25,6 +25,11 @@ const forking = lazyCalls({
   poll: "int poll(void *descriptors, uint64_t count, int milliseconds)",
   kill: "int kill(int pid, int signal)",
 });
+/**
+ * V8 shall do nothing later, as a task: Node wakes an event loop for it, by a descriptor that a copy does not
+ * have, and ends the copy where that fails. As flags of the start, V8 would refuse Node's compiled code.
+ */
+const NO_TASKS = "--no-minor-gc-task --no-incremental-marking --no-memory-reducer";
 const MADV_DOFORK = 11;
 const LOWEST_ADDRESS = 0x1_0000;
 /** Nothing of V8's lies above it. */
@@ -58,6 +63,7 @@ export function fork(
   const [ours, theirs] = socketPair();
   const label = new PinnedBuffer(16);
   label.bytes.fill(0).write(name.slice(0, 15));
+  process.getBuiltinModule("node:v8").setFlagsFromString(NO_TASKS);
   bindAll(forking);
   const pid = check(forkWithHeap(), "fork", name);
   if (pid === 0) liveAsCopy(theirs, label, prepare, work);

@@ -18,13 +18,19 @@ export function leave(): never {
 }
 
 /**
- * Whether an exit has to go through Node: only Node takes back the modes that its streams gave to the standard
- * descriptors, and writes what a coverage or a profile has counted.
+ * Whether an exit has to go through Node: only Node takes back the modes that its streams gave to the
+ * standard descriptors, and writes what a coverage or a profile has counted.
  */
 function isNodeNeeded(): boolean {
   const { moduleLoadList } = process as typeof process & { readonly moduleLoadList: readonly string[] };
-  const hasStreams = ["net", "tty", "inspector"].some((name) => moduleLoadList.includes(`NativeModule ${name}`));
-  return hasStreams || process.listenerCount("exit") > 0 || process.env["NODE_V8_COVERAGE"] !== undefined;
+  const hasStreams = ["net", "tty"].some((name) => moduleLoadList.includes(`NativeModule ${name}`));
+  const isMeasured = process.execArgv.some((flag) => /^--(?:.*-)?prof/.test(flag));
+  return (
+    hasStreams ||
+    isMeasured ||
+    process.listenerCount("exit") > 0 ||
+    process.env["NODE_V8_COVERAGE"] !== undefined
+  );
 }
 
 async function run(): Promise<CommandEnd> {

@@ -5,7 +5,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
 import { digestOf } from "../../system/data/digest.ts";
 import { readBytes } from "../../system/data/file-data.ts";
-import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
+import { createOwn, parsed, readWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
 import type { BaseFacts } from "../base/base-facts.ts";
@@ -19,17 +19,17 @@ import { OpenParent } from "../tree/open-parent.ts";
  * of a copied tree and each diff. At that moment the original must still be the base (own-touches.ts). If
  * another writer was faster, there is no base content, and the file can't be merged.
  *
- *   bases/KEY-SIZE      the content, of so many bytes. KEY is a digest of the path and of the base, so that a
- *                       base that moves gets another one, and one that a restore brings back is found again
- *   bases/KEY.facts     the base facts of such a file: JSON, written first
- *   bases/ID            one of these while it is written; a crash may leave it
+ *   bases/KEY-SIZE      the content, of so many bytes, and behind it the base facts: JSON. KEY is a digest of
+ *                       the path and of the base, so that a base that moves gets another one, and one that a
+ *                       restore brings back is found again
+ *   bases/ID            the same while it is written; a crash may leave it
  *
  * An overlay may learn the facts of a base only after another writer has changed it, and knows by the barrier
  * alone that it has. So the KEY of a base without a change time is of the path alone: it stands for the
  * content before T0, or before the last part that landed.
  *
  * Several processes may keep bases of one sandbox at once. Nothing here is flushed: a file that a power cut
- * damages is shorter or has zeros, and neither is merged.
+ * damages is shorter or has zeros, also in its facts, and counts as missing.
  */
 const POINTS = {
   folder: failpoint("merge.create-bases"),
@@ -37,12 +37,18 @@ const POINTS = {
   name: failpoint("merge.name-base"),
 };
 export const BASES = "bases";
-const FACTS = ".facts";
+/** Between the key of a file and its size. */
+const DASH = "-";
 
 /** A path with the base of the work there. */
 export interface BasedPath {
   readonly path: string;
   readonly before?: BaseFacts | undefined;
+}
+
+interface KeptBase {
+  readonly content: Buffer;
+  readonly facts: BaseFacts;
 }
 
 /** Whether an entry of the original is still the base. */
@@ -51,6 +57,8 @@ type IsStillBase = (now: Facts | undefined, base: BaseFacts) => boolean;
 export class BaseContents {
   readonly #workspace: Folder;
   readonly #most: number;
+  /** The names in the folder by their keys, once they are asked for. */
+  #names: ReadonlyMap<string, string> | undefined;
 
   /** A file of more than `most` bytes is not kept. */
   constructor(workspace: Folder, most: number) {
@@ -66,14 +74,14 @@ export class BaseContents {
       for (const { path, before } of paths) {
         if (before === undefined || !this.#isKept(before)) continue;
         folder ??= this.#workspace.ensureFolder(POINTS.folder, BASES);
-        const kept = `${keyOf(path, before)}-${before.size}`;
+        const kept = `${keyOf(path, before)}${DASH}${before.size}`;
         const parent = folder.facts(kept) === undefined ? parents.of(path) : undefined;
         const name = baseName(path);
         if (parent === undefined || !isStillBase(parent.facts(name), before)) continue;
-        const bytes = readStill(parent, name, (now) => isStillBase(now, before));
-        if (bytes === undefined) continue;
-        place(folder, `${keyOf(path, before)}${FACTS}`, Buffer.from(JSON.stringify(before)));
-        place(folder, kept, bytes);
+        const content = readStill(parent, name, (now) => isStillBase(now, before));
+        if (content === undefined) continue;
+        place(folder, kept, Buffer.concat([content, Buffer.from(JSON.stringify(before))]));
+        this.#names = undefined;
       }
     } catch (thrown) {
       // Work goes on without it, and an update says that it is missing.
@@ -86,18 +94,25 @@ export class BaseContents {
   /** The base content of a path; undefined if it was not kept. */
   read(path: string, base: BaseFacts): Buffer | undefined {
     if (base.size === 0 && base.ctime !== undefined) return Buffer.alloc(0);
-    using folder = this.#workspace.openBelowIfThere(BASES);
-    const prefix = `${keyOf(path, base)}-`;
-    const name = folder?.names().find((kept) => kept.startsWith(prefix));
-    const bytes = folder === undefined || name === undefined ? undefined : readWhole(folder, name);
-    return bytes?.length === Number(name?.slice(prefix.length)) ? bytes : undefined;
+    return this.#kept(path, base)?.content;
   }
 
   /** The base of a path as it was when its content was kept; these facts, if it was not. */
   factsOf(path: string, base: BaseFacts): BaseFacts {
+    return this.#kept(path, base)?.facts ?? base;
+  }
+
+  #kept(path: string, base: BaseFacts): KeptBase | undefined {
     using folder = this.#workspace.openBelowIfThere(BASES);
-    const bytes = folder && readWhole(folder, `${keyOf(path, base)}${FACTS}`);
-    return (bytes && parsed<BaseFacts>(bytes)) ?? base;
+    if (folder === undefined) return undefined;
+    this.#names ??= new Map(folder.names().map((name) => [name.split(DASH)[0] ?? name, name]));
+    const name = this.#names.get(keyOf(path, base));
+    const bytes = name === undefined ? undefined : readWhole(folder, name);
+    const size = Number(name?.split(DASH)[1]);
+    const facts = bytes && parsed<BaseFacts>(bytes.subarray(size));
+    return bytes === undefined || facts === undefined
+      ? undefined
+      : { content: bytes.subarray(0, size), facts };
   }
 
   #isKept({ kind, size }: BaseFacts): boolean {
@@ -122,7 +137,7 @@ function readStill(parent: Folder, name: string, isBase: (now: Facts | undefined
 /** Gives the file its name when it is complete. Another process may do the same. */
 function place(folder: Folder, name: string, bytes: Uint8Array): void {
   const fresh = newId();
-  writeWhole(POINTS.file, folder, fresh, bytes);
+  createOwn(POINTS.file, folder, fresh, bytes);
   folder.replace(POINTS.name, fresh, folder, name);
 }
 

@@ -82,6 +82,11 @@ export function writeWhole(
   if (how === "durable") flushFile(POINTS.flush, folder.fd);
 }
 
+/** Creates a file of Drydock's own under a name that no other process uses, and flushes nothing. */
+export function createOwn(point: Failpoint, folder: Folder, name: string, bytes: Uint8Array): void {
+  create(point, { folder, name, mode: 0o600 }, (fd) => writeBytes(point, fd, bytes, folder.label(name)));
+}
+
 /** Creates a file for the user. Fails with EEXIST if anything has the name, even a dangling link. */
 export function createWhole(point: Failpoint, folder: Folder, name: string, text: string): void {
   create(point, { folder, name, mode: 0o644 }, (fd) => {

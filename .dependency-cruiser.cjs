@@ -127,6 +127,10 @@ const LAYERS = [
     "services.ts",
     "services.ts says what an open state directory gives: it is types, and must work without what makes them true",
   ],
+  [
+    "open-state.ts",
+    "open-state.ts opens what services work on: it must work without the parts that make them",
+  ],
   ["runtime.ts", "runtime.ts puts the parts together: it must not depend on who uses the result"],
   [
     "detached/",

@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { AtomicCommit } from "./commit/atomic-commit.ts";
 import { ClosedPlans } from "./commit/cleanup/closed-plans.ts";
 import { LandedCleanup } from "./commit/cleanup/landed-cleanup.ts";
@@ -6,16 +6,14 @@ import { PlanClosing } from "./commit/cleanup/plan-closing.ts";
 import { UndoRetention } from "./commit/cleanup/undo-retention.ts";
 import { Coordinator } from "./commit/coordinator.ts";
 import { Recovery } from "./commit/recovery.ts";
-import { nearestConfig } from "./config/nearest-config.ts";
 import { userConfigPath } from "./config/policy/user-config-path.ts";
-import { DEFAULT_SETTINGS, type Settings } from "./config/settings.ts";
 import { UnsupportedError } from "./core/errors/errors.ts";
 import { ResourceTypes } from "./core/resource/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
 import type { Notice } from "./core/values/notice.ts";
 import { loadedLate } from "./engine/work/lazy-value.ts";
-import type { FleetLink } from "./fleet/link/fleet-link.ts";
 import { keepHouse } from "./housekeeping.ts";
+import { type OpenedState, openState, type Surroundings } from "./open-state.ts";
 import { Plans } from "./plans/plans.ts";
 import type { PlanChecks } from "./plans/review/plan-inspection.ts";
 import type { Located } from "./run/exec.ts";
@@ -34,8 +32,6 @@ import { RunFolders } from "./sandboxes/remains/run-folders.ts";
 import { Uses } from "./sandboxes/remains/uses.ts";
 import { SandboxReports } from "./sandboxes/sandbox-reports.ts";
 import type { Services, ServicesOptions } from "./services.ts";
-import { openSqliteStore } from "./store/sqlite-store.ts";
-import type { Store } from "./store/store.ts";
 import { declareBuiltIn } from "./strategies/built-in-strategies.ts";
 import { type CustomParts, declareCustom, registerCustom } from "./strategies/custom/declare-strategies.ts";
 import { SandboxStrategyRegistry } from "./strategies/registry.ts";
@@ -43,7 +39,6 @@ import { isThere } from "./system/data/existence.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/state/machine.ts";
 import { withReserve } from "./system/state/reserve.ts";
-import { stateDirOf } from "./system/state/state-dir.ts";
 
 /**
  * Opens a state directory: the one place that knows every concrete class and puts them together. Before it
@@ -58,27 +53,11 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
   armFailpoints(environment["DRYDOCK_FAILPOINT"], environment["DRYDOCK_FAILPOINT_TRACE"]);
   const cwd = options.cwd ?? process.cwd();
   const now = options.now ?? (() => new Date());
-  const ownStateDir = stateDirOf(options, environment, cwd);
   const closed = new AbortController();
-  const trusted = async () => {
-    const { TrustStore } = await import("./config/trust/trust.ts");
-    const user = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
-    return new TrustStore({ stateDir: ownStateDir, user, now });
-  };
-  const settingsFrom = async (file: string | undefined) => {
-    const { settingsInForce } = await import("./config/settings-in-force.ts");
-    const search = { cwd, environment, ...(file !== undefined && { explicit: file }) };
-    const notice = (ignored: Notice) => options.onNotice?.(ignored);
-    return await settingsInForce({ ...search, trusted: await trusted(), notice });
-  };
-  const explicit = options.config ?? environment["DRYDOCK_CONFIG"];
-  const hasConfig = explicit !== undefined || nearestConfig(cwd) !== undefined;
-  const settings = hasConfig ? await settingsFrom(explicit) : DEFAULT_SETTINGS;
-  const fleet = await openFleet(settings, ownStateDir, options);
-  const stateDir = fleet?.stateDir ?? ownStateDir;
-  const store = fleet?.store ?? (await openSqliteStore({ stateDir, makesRoom: options.makesRoom === true }));
+  const opened = await openState(options, { cwd, now, environment });
+  const { stateDir, store, trusted } = opened;
   try {
-    const parts = await assemble({ options, stateDir, store, settings, cwd, now, environment, fleet });
+    const parts = await assemble({ ...opened, options, cwd, now, environment });
     const recovery = await keepHouse(parts.housekeeping, (notice) => options.onNotice?.(notice));
     return {
       stateDir,
@@ -154,27 +133,8 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
   }
 }
 
-/** Connects to the fleet of the config; undefined without one. */
-async function openFleet(
-  { fleet }: Settings,
-  stateDir: string,
-  options: ServicesOptions,
-): Promise<FleetLink | undefined> {
-  if (fleet === undefined || options.local === true) return undefined;
-  const { openFleetLink } = await import("./fleet/link/fleet-link.ts");
-  // Apart from the state of this machine alone, so that each knows what of the sandboxes here is its own.
-  return await openFleetLink(fleet, join(stateDir, "fleet"), options.isHostService === true);
-}
-
-interface Foundations {
+interface Foundations extends OpenedState, Surroundings {
   readonly options: ServicesOptions;
-  readonly stateDir: string;
-  readonly store: Store;
-  readonly settings: Settings;
-  readonly cwd: string;
-  readonly now: () => Date;
-  readonly environment: NonNullable<ServicesOptions["environment"]>;
-  readonly fleet: FleetLink | undefined;
 }
 
 async function assemble(foundations: Foundations) {

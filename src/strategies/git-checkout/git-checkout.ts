@@ -1,5 +1,5 @@
 import { type Change, DiffCount, type DiffView, type TakeChange } from "../../core/change.ts";
-import { messageOf, UnsupportedError } from "../../core/errors/errors.ts";
+import { UnsupportedError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
@@ -25,10 +25,8 @@ import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { type Scope, withoutFrom } from "../../engine/workspace/scope.ts";
 import { removeAllBut } from "../../engine/workspace/workspace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { outsideRepository } from "../../system/git/outside-repository.ts";
 import { Git } from "../../system/process/git.ts";
 import type { NewReference, NewSandbox } from "../folder/workspace-strategy.ts";
-import { findCheckout } from "../git-worktree/checkout/checkout.ts";
 import { LandingFolder } from "../git-worktree/landing/landing-record.ts";
 import { shownMove } from "../git-worktree/landing/ref-moves.ts";
 import { REPOSITORY } from "../git-worktree/layout.ts";
@@ -53,6 +51,7 @@ import { isEmpty, type RepositoryChanges, repositoryChanges } from "./repository
 import { placeByGit, SandboxRepositories, type SandboxRepository } from "./sandbox-repositories.ts";
 import { shownRepository } from "./shown-repository.ts";
 import { placeOfSubmodule, submodulesOf } from "./submodules.ts";
+import { asFiles, whyAsFiles, whyNotHere } from "./suitability.ts";
 
 /**
  * A git checkout at its own path, with everything in it: an overlay of the whole checkout, whose repository
@@ -83,7 +82,7 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     if (reason !== undefined) return { works: false, reason };
     const { repositoryAt } = resource.properties;
     if (typeof repositoryAt === "string") return await super.probe({ ...resource, location: repositoryAt });
-    const why = await this.#whyAsFiles(resource);
+    const why = await whyAsFiles(this.#git, resource);
     return why === undefined ? probed : { ...probed, note: `${probed.note ?? "works"}; ${asFiles(why)}` };
   }
 
@@ -107,7 +106,7 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     const owner = ownerOf(resource.properties);
     const repository = owner === undefined ? DOT_GIT : pathBelow(resource.location, owner.gitDir);
     const properties = { ...resource.properties, without, repository };
-    if ((await this.#whyAsFiles(resource)) !== undefined)
+    if ((await whyAsFiles(this.#git, resource)) !== undefined)
       return await super.create(planId, { ...resource, properties });
     const { location } = resource;
     const submodules = await submodulesOf(this.#git, { location, worktree: owner?.worktree ?? location });
@@ -377,32 +376,4 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     const exchange = (folder: Folder) => new Landings(folder, this.touches(folder, scope), this.work);
     return new SandboxRepositories(ref, workspace, { git: this.#git, exchange, signal, now });
   }
-
-  /** Why git's own rules can't be kept for a checkout. */
-  async #whyAsFiles({ location, properties }: Resource): Promise<string | undefined> {
-    const owner = ownerOf(properties);
-    try {
-      const { checkout } = await findCheckout(this.#git, owner?.worktree ?? location, { mayBeSparse: true });
-      const isHere = checkout.gitDir === (owner?.gitDir ?? `${location}/${DOT_GIT}`);
-      return isHere ? undefined : "its repository is elsewhere";
-    } catch (thrown) {
-      if (thrown instanceof UnsupportedError) return messageOf(thrown).replace(/\.$/, "");
-      throw thrown;
-    }
-  }
-}
-
-/** Why a checkout has no sandbox at its own path. */
-function whyNotHere({ type, location, properties }: Resource): string | undefined {
-  if (type === REPOSITORY_TYPE)
-    return ownerOf(properties) === undefined ? "no checkout of the plan belongs to it" : undefined;
-  const isElsewhere = outsideRepository(location) !== undefined;
-  if (isElsewhere && properties["repositoryAt"] === undefined)
-    return "its repository is elsewhere and not part of the plan";
-  if (properties["from"] === "head") return "it shows the files as they are, not as committed";
-  return undefined;
-}
-
-function asFiles(why: string): string {
-  return `its repository lands file by file: ${why}`;
 }

@@ -5,10 +5,13 @@
  * its slowest files.
  */
 const LONGEST = [
+  "test/fleet/failures.test.ts",
+  "test/fleet/two-hosts.test.ts",
   "test/databases/held-crash.test.ts",
   "test/crash/git.test.ts",
   "test/databases/clone-crash.test.ts",
   "test/databases/mariadb-clone-crash.test.ts",
+  "test/fleet/kills.test.ts",
   "test/power-cut/power-cut.test.ts",
   "test/crash/overlay.test.ts",
   "test/run/standstill.test.ts",
@@ -16,6 +19,7 @@ const LONGEST = [
   "test/databases/mariadb-clone.test.ts",
   "test/conformance/git-worktree.test.ts",
   "test/examples/s3-bucket.test.ts",
+  "test/examples/container.test.ts",
   "test/crash/git-in-place.test.ts",
   "test/crash/kill.test.ts",
   "test/project/package.test.ts",

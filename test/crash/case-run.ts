@@ -9,7 +9,8 @@ import { type Sides, sidesOf, World, type WorldOptions } from "./world.ts";
  */
 const AT_ONCE = IS_LONG ? 3 : 1;
 const SHOWN = 8;
-const knownSides = new WeakMap<WorldOptions, Sides>();
+/** By what the world is made of. */
+const knownSides = new Map<string, Sides>();
 
 /** One try: what is done to the world between arranging and verifying it. */
 export interface Case {
@@ -27,8 +28,9 @@ export async function runCases(
   options: WorldOptions,
   cases: readonly Case[],
 ): Promise<void> {
-  const sides = knownSides.get(options) ?? sidesOf(options);
-  knownSides.set(options, sides);
+  const world = JSON.stringify(options);
+  const sides = knownSides.get(world) ?? sidesOf(options);
+  knownSides.set(world, sides);
   const failures: string[] = [];
   const waiting = [...cases];
   const isAlone = options.places?.some(({ isOriginal }) => isOriginal === true) === true;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { getCallSites } from "node:util";
 import { IS_LONG } from "../support/long-form.ts";
 import { type Case, runCases } from "./case-run.ts";
 import { eachOnce, firstAndLast, type Point, spreadBesides, tracePoints, untried } from "./points.ts";
@@ -34,12 +35,16 @@ export interface Disturbance {
   readonly choose?: (passes: ReadonlyMap<string, number>) => Point[];
 }
 
-/** The names of points at which a scenario was disturbed in this process, by how it was. */
-const tried = new Map<unknown, Set<string>>();
+/** The names of points at which a scenario of a file was disturbed in this process, by how it was. */
+const tried = new Map<string, Map<unknown, Set<string>>>();
 
+/** What was tried in this way by the tests of the file that calls: a process may run several files. */
 export function triedBy(how: unknown): Set<string> {
-  const names = tried.get(how) ?? new Set();
-  tried.set(how, names);
+  const file = getCallSites().find(({ scriptName }) => scriptName.endsWith(".test.ts"))?.scriptName ?? "";
+  const ways = tried.get(file) ?? new Map();
+  tried.set(file, ways);
+  const names = ways.get(how) ?? new Set();
+  ways.set(how, names);
   return names;
 }
 
@@ -50,12 +55,13 @@ export async function disturb(
   options: WorldOptions,
   { by = killCases, at = /./, some, own, choose = eachOnce }: Disturbance = {},
 ): Promise<void> {
+  const known = triedBy(by);
   const passes = await tracePoints(scenario, options);
   const matching = choose(passes).filter(({ name }) => IS_LONG || at.test(name));
   const points = some === undefined ? matching : spreadBesides(matching, own, some);
-  const cases = by(scenario, untried(points, triedBy(by)));
+  const cases = by(scenario, untried(points, known));
   // What is left out here has other tests, so no later scenario of this file has to make up for it.
-  if (some !== undefined) for (const { name } of matching) triedBy(by).add(name);
+  if (some !== undefined) for (const { name } of matching) known.add(name);
   assert.ok(cases.length > 0, `${scenario.name} passes no point that matches ${at}`);
   await runCases(scenario, options, cases);
   t.diagnostic(

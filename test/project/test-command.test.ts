@@ -85,6 +85,8 @@ describe("the test command", () => {
     assert.match(stdout, / s src\/a[.]test[.]ts and 1 more [(]/);
     const processes = [...stdout.matchAll(/^process (\d+)$/gm)].map(([, pid]) => pid);
     assert.deepEqual([processes.length, new Set(processes).size], [3, 2]);
+    const madeElsewhere = `const make = it;\n${says.replace("it(", "make(")}`;
+    assert.doesNotMatch(runTests([says, madeElsewhere]).stdout, / and 1 more /);
     const long = runTests([says, says], { DRYDOCK_TEST: "long" }).stdout;
     assert.equal(new Set([...long.matchAll(/^process (\d+)$/gm)].map(([, pid]) => pid)).size, 2);
   });

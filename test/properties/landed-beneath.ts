@@ -10,24 +10,26 @@ import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { OverlayStrategy } from "../../src/strategies/overlay/overlay.ts";
 import { armFailpoints } from "../../src/system/failpoints.ts";
 import { contextIn } from "../support/strategy-context.ts";
-import { doIn, look, mirror, mirrorName } from "./landed-model.ts";
-import { type Crash, type Step, steps, type Work } from "./landed-steps.ts";
+import { bringBack, doIn, look, mirror, mirrorName } from "./landed-model.ts";
+import { type Crash, type Focus, type Step, steps, type Work } from "./landed-steps.ts";
 import { assertInTime } from "./property-runs.ts";
 
 export interface LandedTrial {
   readonly way: OverlayWay;
+  readonly focus: Focus;
   readonly parent: string;
   readonly count: number;
   readonly seconds: number;
 }
 
 /**
- * Programs work in an overlay while it lands: nothing is lost, and nothing lands unseen. After each step the
- * original is what a plain model says, and what is left to land is what the models differ in.
+ * Programs work in an overlay while it lands and is restored: nothing is lost, and nothing lands unseen.
+ * After each step the original is what a plain model says, and what is left to land is what the models differ in.
  */
-export async function landsBeneathPrograms({ way, parent, count, seconds }: LandedTrial): Promise<void> {
+export async function worksBeneathPrograms(trial: LandedTrial): Promise<void> {
+  const { way, focus, parent, count, seconds } = trial;
   await assertInTime(
-    fc.asyncProperty(fc.array(steps(way), { minLength: 5, maxLength: 25 }), async (sequence) => {
+    fc.asyncProperty(fc.array(steps(way, focus), { minLength: 5, maxLength: 25 }), async (sequence) => {
       const world = await World.open(way, mkdtempSync(join(parent, "world-")));
       try {
         for (const next of sequence) await world.step(next);
@@ -49,6 +51,13 @@ interface Landed {
   readonly before: string;
 }
 
+/** A checkpoint, with what programs see then, and with what differs from the original. */
+interface Saved {
+  readonly id: string;
+  readonly model: string;
+  readonly changes: readonly string[];
+}
+
 /** A sandbox in which programs work: this process is all of them. */
 class World {
   readonly #way: OverlayWay;
@@ -61,7 +70,7 @@ class World {
   #strategy: OverlayStrategy;
   #running = "";
   #held: readonly number[] = [];
-  #checkpoint: { readonly id: string; readonly model: string } | undefined;
+  #checkpoint: Saved | undefined;
   #copies = 0;
   readonly log: string[] = [];
 
@@ -106,6 +115,7 @@ class World {
     else if (next.kind === "broken-end") await this.#brokenEnd(next.point, next.nth);
     else if (next.kind === "checkpoint") await this.#save();
     else if (next.kind === "restore") await this.#restore();
+    else if (next.kind === "restore-inside") await this.#restoreInside(next.crash);
     else await this.#undo();
     this.#assertOriginal();
   }
@@ -141,11 +151,15 @@ class World {
   }
 
   async #leave(): Promise<void> {
-    for (const fd of this.#held) closeSync(fd);
-    this.#held = [];
+    this.#closeAll();
     this.#running = "";
     this.#again();
     await this.#strategy.leave(this.#ref);
+  }
+
+  #closeAll(): void {
+    for (const fd of this.#held) closeSync(fd);
+    this.#held = [];
   }
 
   async #end(): Promise<void> {
@@ -255,22 +269,83 @@ class World {
   }
 
   async #save(): Promise<void> {
+    this.#checkpoint = (await this.#saved()) ?? this.#checkpoint;
+  }
+
+  async #saved(): Promise<Saved | undefined> {
     this.#again();
     const id = ulid();
     try {
       await this.#strategy.checkpoint(this.#ref, id);
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown;
+      return undefined;
+    }
+    return { id, model: this.#copy(this.#model.sandbox), changes: await this.#changes() };
+  }
+
+  /** Restores while programs stand still, which then go on. */
+  async #restoreInside(broken: Crash | undefined): Promise<void> {
+    const target = this.#checkpoint;
+    if (target === undefined) {
+      await this.#save();
       return;
     }
-    this.#checkpoint = { id, model: this.#copy(this.#model.sandbox) };
+    const safety = await this.#saved();
+    if (safety === undefined) return;
+    if (broken?.point !== undefined) armFailpoints(`${broken.point}:${broken.nth}=error`);
+    let reached = target;
+    try {
+      this.#again();
+      await this.#strategy.restoreCheckpoint(this.#ref, target.id);
+    } catch (thrown) {
+      if (isRefusal(thrown)) {
+        this.log.push(`refused: ${thrown}`);
+        return;
+      }
+      if (broken === undefined || !(thrown instanceof DrydockError)) throw thrown;
+      reached = broken.isTakenBack ? safety : target;
+      await this.#afterBroken(broken, reached);
+    } finally {
+      armFailpoints(undefined);
+    }
+    bringBack(reached.model, this.#model.sandbox);
+    if (this.#running === "") await this.#begin();
+    assert.equal(look(this.#running), look(this.#model.sandbox), "programs do not see what was saved");
+    assert.deepEqual(await this.#changes(), reached.changes, "the restore is not exact");
+  }
+
+  /** Programs go on, perhaps to their end, until the next process brings the sandbox back as a whole. */
+  async #afterBroken({ work, ends }: Crash, reached: Saved): Promise<void> {
+    this.log.push("broken");
+    armFailpoints(undefined);
+    this.#closeAll();
+    for (const next of work) if (next.does !== "holds") this.#tryIn(this.#running, next);
+    if (ends) await this.#leave();
+    this.#again();
+    try {
+      await this.#strategy.restoreCheckpoint(this.#ref, reached.id);
+    } catch (thrown) {
+      if (!isRefusal(thrown)) throw thrown;
+      this.log.push(`refused: ${thrown}`);
+      await this.#leave();
+      await this.#strategy.restoreCheckpoint(this.#ref, reached.id);
+    }
+  }
+
+  #tryIn(root: string, next: Work): void {
+    try {
+      doIn(root, next, [], 0);
+    } catch (thrown) {
+      if (!(thrown instanceof Error && "code" in thrown)) throw thrown;
+    }
   }
 
   async #restore(): Promise<void> {
     if (this.#checkpoint === undefined) return;
     await this.#leave();
     await this.#strategy.restoreCheckpoint(this.#ref, this.#checkpoint.id);
-    mirror(this.#checkpoint.model, this.#model.sandbox);
+    bringBack(this.#checkpoint.model, this.#model.sandbox);
     await this.#begin();
   }
 
@@ -305,7 +380,7 @@ class World {
   #copy(from: string): string {
     this.#copies += 1;
     const to = join(this.#base, `copy-${this.#copies}`);
-    mirror(from, to);
+    bringBack(from, to);
     return to;
   }
 
@@ -316,6 +391,7 @@ class World {
 }
 
 function isRefusal(thrown: unknown): boolean {
-  const known = /complete only when|can't land without|changed it since|only land as a whole|is meant by/;
+  const known =
+    /complete only when|can't land without|changed it since|only land as a whole|is meant by|open for writing|can't be restored while/;
   return thrown instanceof DrydockError && known.test(thrown.message);
 }

@@ -83,3 +83,57 @@ export function mirrorName(from: string, to: string, name: string): void {
     chmodSync(target, is.mode & 0o7777);
   }
 }
+
+/** Makes one folder the same as another, with the names of each file together. What is the same stays. */
+export function bringBack(from: string, to: string): void {
+  if (lstatSync(to, { throwIfNoEntry: false }) === undefined) mkdirSync(to);
+  const [wanted, present] = [groupsOf(from), groupsOf(to)];
+  for (const path of present.keys())
+    if (!isKept(path)) rmSync(join(to, path), { recursive: true, force: true });
+  for (const [path, group] of wanted) {
+    const [source, target] = [join(from, path), join(to, path)];
+    const is = lstatSync(source);
+    const first = group.split("|").find((name) => lstatSync(join(to, name), { throwIfNoEntry: false }));
+    if (lstatSync(target, { throwIfNoEntry: false }) === undefined) {
+      if (is.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
+      else if (is.isDirectory()) mkdirSync(target);
+      else if (first === undefined) copyFileSync(source, target);
+      else linkSync(join(to, first), target);
+    }
+    if (!is.isSymbolicLink()) chmodSync(target, is.mode & 0o7777);
+  }
+
+  function isKept(path: string): boolean {
+    if (wanted.get(path) !== present.get(path)) return false;
+    const [is, was] = [lstatSync(join(from, path)), lstatSync(join(to, path), { throwIfNoEntry: false })];
+    if (was === undefined || (is.mode & 0o170000) !== (was.mode & 0o170000)) return false;
+    if (is.isSymbolicLink()) return readlinkSync(join(from, path)) === readlinkSync(join(to, path));
+    return is.isDirectory() || readFileSync(join(from, path)).equals(readFileSync(join(to, path)));
+  }
+}
+
+/** Every path below a folder, folders first, with all names of the file. */
+function groupsOf(root: string): ReadonlyMap<string, string> {
+  const paths = pathsIn(root);
+  const names = Map.groupBy(paths, (path) => {
+    const { ino, nlink } = lstatSync(join(root, path));
+    return nlink > 1 ? String(ino) : path;
+  });
+  const groups = [...names.values()];
+  return new Map(
+    paths.map((path) => {
+      const isFolder = lstatSync(join(root, path)).isDirectory();
+      return [path, isFolder ? path : (groups.find((group) => group.includes(path)) ?? []).join("|")];
+    }),
+  );
+}
+
+function pathsIn(root: string, inside = ""): readonly string[] {
+  return readdirSync(join(root, inside))
+    .toSorted()
+    .filter((name) => name !== "rival")
+    .flatMap((name) => {
+      const path = join(inside, name);
+      return lstatSync(join(root, path)).isDirectory() ? [path, ...pathsIn(root, path)] : [path];
+    });
+}

@@ -15,6 +15,8 @@ export type Step =
   | { readonly kind: "rival"; readonly path: string; readonly text: string | undefined }
   | { readonly kind: "apply"; readonly only: string; readonly crash?: Crash }
   | { readonly kind: "checkpoint" | "restore" | "undo" | "end" }
+  /** A restore while programs are inside. */
+  | { readonly kind: "restore-inside"; readonly crash?: Crash }
   /** The end of the programs fails at a step, and is done again by the next process. */
   | { readonly kind: "broken-end"; readonly point: string; readonly nth: number };
 
@@ -42,6 +44,13 @@ const LANDING = [
   "left.write",
 ];
 
+const RESTORING = [
+  ...["remove", "create-folder"].map((name) => `mounted.${name}`),
+  ...["create-file", "write", "create-hard-link", "metadata"].map((name) => `copy.${name}`),
+  ...["metadata.times", "metadata.mode", "overlay.note-base"],
+  ...["begin-restore", "flush-restored", "end-restore"].map((name) => `checkpoint.${name}`),
+];
+
 const file = fc.constantFrom(...FILES);
 const folder = fc.constantFrom(...FOLDERS);
 const path = fc.oneof({ weight: 2, arbitrary: file }, folder);
@@ -61,20 +70,25 @@ const work: fc.Arbitrary<Work> = fc.oneof(
   },
 ) as fc.Arbitrary<Work>;
 const nth = fc.integer({ min: 1, max: 4 });
-const crash: fc.Arbitrary<Crash> = fc.record(
-  {
-    point: fc.constantFrom(...LANDING, ...BASE, ...SETTLING),
-    nth,
-    isTakenBack: fc.boolean(),
-    work: fc.array(work, { maxLength: 4 }),
-    ends: fc.boolean(),
-  },
-  { requiredKeys: ["nth", "isTakenBack", "work", "ends"] },
-);
+const crashAt = (points: readonly string[]): fc.Arbitrary<Crash> =>
+  fc.record(
+    {
+      point: fc.constantFrom(...points),
+      nth,
+      isTakenBack: fc.boolean(),
+      work: fc.array(work, { maxLength: 4 }),
+      ends: fc.boolean(),
+    },
+    { requiredKeys: ["nth", "isTakenBack", "work", "ends"] },
+  );
+const crash = crashAt([...LANDING, ...BASE, ...SETTLING]);
 /** In a user namespace, a rename in a folder that another writer changes is not always known as one. */
 const rivals = (way: OverlayWay) =>
   way === "kernel" ? ["apart/rival", "shared/rival", "rival", "kept/rival"] : ["apart/rival"];
-export const steps = (way: OverlayWay): fc.Arbitrary<Step> =>
+/** What a sequence does most, besides work. */
+export type Focus = "landing" | "restoring";
+
+export const steps = (way: OverlayWay, focus: Focus): fc.Arbitrary<Step> =>
   fc.oneof(
     { weight: 14, arbitrary: fc.record({ kind: fc.constant("work"), work }) },
     {
@@ -86,7 +100,7 @@ export const steps = (way: OverlayWay): fc.Arbitrary<Step> =>
       }),
     },
     {
-      weight: 5,
+      weight: focus === "landing" ? 5 : 1,
       arbitrary: fc.record(
         {
           kind: fc.constant("apply"),
@@ -97,6 +111,13 @@ export const steps = (way: OverlayWay): fc.Arbitrary<Step> =>
       ),
     },
     { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom("checkpoint", "restore", "undo", "end") }) },
+    {
+      weight: focus === "landing" ? 1 : 6,
+      arbitrary: fc.record(
+        { kind: fc.constantFrom("checkpoint", "restore-inside"), crash: crashAt(RESTORING) },
+        { requiredKeys: ["kind"] },
+      ),
+    },
     {
       weight: 1,
       arbitrary: fc.record({

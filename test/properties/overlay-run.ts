@@ -9,7 +9,7 @@ import { fastFolder } from "../support/fast-folder.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { tryCheckpoints } from "./checkpoint-properties.ts";
-import { landsBeneathPrograms } from "./landed-beneath.ts";
+import { worksBeneathPrograms } from "./landed-beneath.ts";
 import { PropertyPlace } from "./landing-properties.ts";
 import type { OperationName } from "./tree-operations.ts";
 
@@ -38,8 +38,10 @@ async function tryProperty(times: number, limit: number): Promise<void> {
   // folder was deleted and made again.
   const seesOtherwise = way === "fuse";
   const without = avoided(losses);
-  if (property === "running")
-    return await landsBeneathPrograms({ way, parent, count: times, seconds: limit });
+  if (property === "running" || property === "restoring") {
+    const focus = property === "running" ? "landing" : "restoring";
+    return await worksBeneathPrograms({ way, focus, parent, count: times, seconds: limit });
+  }
   if (property === "checkpoints")
     return await tryCheckpoints(strategy, { parent, count: times, seconds: limit, without, seesOtherwise });
   const place = await PropertyPlace.open(parent, {

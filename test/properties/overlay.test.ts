@@ -19,10 +19,16 @@ const PROPERTIES = [
   ["checkpoints", "[C6] checkpoints bring back exactly that state, and exactly that lands"],
 ] as const;
 
-/** The kernel alone lands while programs are inside. */
+/** The kernel alone lands and restores while programs are inside. */
 const RUNNING = [
-  "running",
-  "[I8] [I9] lands while programs work in it, and ends at any step: nothing is lost, and nothing lands unseen",
+  [
+    "running",
+    "[I8] [I9] lands while programs work in it, and ends at any step: nothing is lost, and nothing lands unseen",
+  ],
+  [
+    "restoring",
+    "[I8] [I9] is brought back while programs work in it, and ends at any step: exactly what was saved is there, and lands",
+  ],
 ] as const;
 
 /** How often each is tried: fuse-overlayfs takes its time to begin and to end. */
@@ -39,7 +45,7 @@ const OTHER_WAYS = [IN_USER_NAMESPACE, BY_FUSE, BY_FUSE_OF_USER];
 describe("random work in random trees, through an overlay", { concurrency: 2 }, () => {
   for (const [run, count] of TRIED)
     describe(run.title, { skip: run.skip }, () => {
-      for (const [property, title] of run.way === "fuse" ? PROPERTIES : [...PROPERTIES, RUNNING])
+      for (const [property, title] of run.way === "fuse" ? PROPERTIES : [...PROPERTIES, ...RUNNING])
         itInTurn(run, OTHER_WAYS)(title, async () => {
           const seconds = property === "parts" ? "2" : "5";
           await runOverlay(run, "test/properties/overlay-run.ts", [

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Obedient } from "./running-command.ts";
 import { ANY_ACTOR, Stage } from "./stage.ts";
 
-/** Does what each line says, and says when it is done. */
-const OBEY = `while read -r line; do eval "$line"; echo done; done`;
 const LOOK = `find . ! -name . -printf '%P %y %m %l\\n' -type f -exec cat {} + | sort`;
 
 const FIRST =
@@ -29,15 +28,8 @@ describe("What has landed while commands run", () => {
         const { status, stdout, stderr } = stage.drydock(args, { env });
         assert.equal(status, null, `it was not killed at ${point}: ${stdout}${stderr}`);
       };
-      const command = stage.start(["plan", "exec", plan, "--", "sh", "-c", OBEY], {
-        DRYDOCK_FAILPOINT: "landed.hide-removed=kill",
-      });
-      const tell = async (line: string) => {
-        const before = command.stdout.length;
-        command.input(`${line}\n`);
-        await command.until(() => command.stdout.endsWith("done\n") && command.stdout.length > before);
-        return command.stdout.slice(before, -"done\n".length);
-      };
+      const command = new Obedient(stage, plan, { DRYDOCK_FAILPOINT: "landed.hide-removed=kill" });
+      const tell = (line: string) => command.tell(line);
       const original = () => stage.run("sh", ["-c", LOOK]).stdout;
       const left = () => stage.done("plan", "diff", plan, "--name-only").trim().split("\n");
 
@@ -56,8 +48,7 @@ describe("What has landed while commands run", () => {
       const rest = left();
       killed("landed.forget-origin", "plan", "checkpoint", plan);
       const work = await tell(LOOK);
-      command.input("exit\n");
-      await command.ended();
+      await command.end();
       const steps = [...LEAVING, ...(actor === "user" ? ["overlay.open-up"] : [])];
       for (const point of steps) killed(point, "plan", "checkpoint", plan);
       stage.done("plan", "checkpoint", plan);

@@ -161,6 +161,8 @@ describe("Commands of a plan stand still while it is worked on", () => {
 
     it(`as ${actor}: what the strategy can't do meanwhile is refused, and no command stops for it`, async () => {
       using stage = new Stage(actor);
+      stage.give();
+      stage.run("git", ["init", "-q"]);
       const { plan, command } = await counting(stage, "overlay");
       const { id } = stage.answer("plan", "checkpoint", plan);
       const { status, stderr } = stage.drydock(["plan", "restore", plan, id]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Running } from "../end-to-end/workplace.ts";
 import { IS_LONG } from "../support/long-form.ts";
-import { end, goesOn, standsStill } from "./running-command.ts";
+import { end, failpointsOf, goesOn, Obedient, standsStill } from "./running-command.ts";
 import { ACTORS, type Actor, Stage } from "./stage.ts";
 
 /**
@@ -20,9 +20,6 @@ while :; do
   sleep 0.02
 done`;
 
-/** Does what each line says, and says when it is done. */
-const OBEY = `while read -r line; do eval "$line"; echo done; done`;
-
 /** What a command does between one apply and the next, in folders of the original and in new ones. */
 const ROUNDS = [
   "mkdir new new/in; echo 1 > new/a; echo 1 > new/in/b; ln new/a new/linked; ln -s a new/link; rm gone; mv moved there; rm -r old; mkdir old; echo 2 > old/two; echo 2 > a.txt",
@@ -36,8 +33,12 @@ const CASES: readonly (readonly [Actor, string])[] = ACTORS.flatMap((actor) =>
     .filter((strategy) => IS_LONG || strategy === (actor === "user" ? "filesystem_copy" : "overlay"))
     .map((strategy) => [actor, strategy] as const),
 );
-/** Those that also restore. */
-const COPIES = CASES.filter(([, strategy]) => strategy !== "overlay");
+/** Who restores with which strategy: there an overlay differs more by who it is. */
+const RESTORES: typeof CASES = ACTORS.flatMap((actor) =>
+  ["overlay", "filesystem_copy", "copy_on_write"]
+    .filter((strategy) => IS_LONG || strategy === (actor === "user" ? "overlay" : "filesystem_copy"))
+    .map((strategy) => [actor, strategy] as const),
+);
 
 /** Steps of an apply after which commands go on in another situation; the long form takes all of them. */
 const APPLY_POINTS = new Set(["land.add", "part.note-base", "part.flush-settled"]);
@@ -94,14 +95,6 @@ function upTo(last: number): readonly number[] {
   return Array.from({ length: last }, (_, index) => index + 1);
 }
 
-/** The failpoints that a command of Drydock passes, each once. */
-function passed(stage: Stage, args: readonly string[]): readonly string[] {
-  const trace = join(stage.home, "trace");
-  const { status, stderr } = stage.drydock(args, { env: { DRYDOCK_FAILPOINT_TRACE: trace } });
-  assert.equal(status, 0, stderr);
-  return [...new Set(readFileSync(trace, "utf8").match(/(?<=^failpoint ).+$/gm))];
-}
-
 /** Tells a program of HOLDER what to write, and waits until it has. */
 async function write(holder: Running, text: string): Promise<void> {
   const before = holder.stdout.length;
@@ -123,13 +116,8 @@ describe("A plan is worked on while commands run in it", () => {
       const original = () => stage.run("sh", ["-c", LOOK]).stdout;
       const plan = stage.done("plan", "create", "-r", `${stage.project},strategy=${strategy}`).trim();
       stage.drydock(["plan", "write", plan, "project", "made/by/hand"], { input: "1\n" });
-      const command = stage.start(["plan", "exec", plan, "--", "sh", "-c", OBEY]);
-      const tell = async (line: string) => {
-        const before = command.stdout.length;
-        command.input(`${line}\n`);
-        await command.until(() => command.stdout.endsWith("done\n") && command.stdout.length > before);
-        return command.stdout.slice(before, -"done\n".length);
-      };
+      const command = new Obedient(stage, plan);
+      const tell = (line: string) => command.tell(line);
       await tell(":");
       const states = [original()];
       // What the command does between a landing and its recovery is work on top of what landed.
@@ -151,8 +139,7 @@ describe("A plan is worked on while commands run in it", () => {
         stage.done("plan", "diff", plan, "--name-only"),
         "project/made/by/hand\nproject/made/by/two\n",
       );
-      command.input("exit\n");
-      await command.ended();
+      await command.end();
       assert.equal(
         stage.done("plan", "diff", plan, "--name-only"),
         "project/made/by/hand\nproject/made/by/two\n",
@@ -223,7 +210,7 @@ describe("A plan is worked on while commands run in it", () => {
       using stage = new Stage(actor);
       const { plan, command } = await working(stage, strategy, ["sh", "-c", NAMES]);
       const apply = ["plan", "apply", plan];
-      const points = passed(stage, apply).filter((name) => IS_LONG || APPLY_POINTS.has(name));
+      const points = failpointsOf(stage, apply).filter((name) => IS_LONG || APPLY_POINTS.has(name));
       assert.ok(points.length >= APPLY_POINTS.size, points.join());
       for (const point of points) {
         const { status } = stage.drydock(apply, { env: { DRYDOCK_FAILPOINT: `${point}=kill` } });
@@ -242,7 +229,7 @@ describe("A plan is worked on while commands run in it", () => {
     });
   }
 
-  for (const [actor, strategy] of COPIES) {
+  for (const [actor, strategy] of RESTORES) {
     it(`[I8] [I9] as ${actor}, with ${strategy}: a restore takes back every write before it and none after, also if it is killed`, async () => {
       using stage = new Stage(actor);
       const { plan, command } = await working(stage, strategy, ["sh", "-c", NAMES]);
@@ -251,11 +238,12 @@ describe("A plan is worked on while commands run in it", () => {
       const restore = ["plan", "restore", plan, id];
       stage.done(...restore);
       await goesOn(command);
-      const { status } = stage.drydock(restore, { env: { DRYDOCK_FAILPOINT: "restore.remove:2=kill" } });
+      const removal = strategy === "overlay" ? "mounted.remove" : "restore.remove";
+      const { status } = stage.drydock(restore, { env: { DRYDOCK_FAILPOINT: `${removal}:2=kill` } });
       assert.equal(status, null);
       await goesOn(command);
       const before = saidBy(command);
-      const recovery = stage.start(["recover"], { DRYDOCK_FAILPOINT: "restore.remove:1=stop" });
+      const recovery = stage.start(["recover"], { DRYDOCK_FAILPOINT: `${removal}:1=stop` });
       await recovery.stopped();
       await standsStill(command);
       recovery.signal("SIGCONT");

@@ -1,7 +1,7 @@
 import { type BaseFacts, baseFacts } from "../../engine/base/base-facts.ts";
 import type { NamedEntry } from "../../engine/tree/named-entry.ts";
 import { LastParsed } from "../../engine/workspace/last-parsed.ts";
-import { type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
+import { type Facts, identityKey, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -79,7 +79,7 @@ export class BaseRecord {
       landings: [...this.#landings],
       moved: [...this.#moved],
     };
-    const hasLanded = this.#landed.size + this.#landings.size > 0;
+    const hasLanded = this.#landed.size + this.#landings.size + this.#moved.size > 0;
     return Buffer.from(
       JSON.stringify({ ...Object.fromEntries(this.#noted), ...(hasLanded && { [LANDED]: landed }) }),
     );
@@ -153,6 +153,14 @@ export class BaseRecord {
   addLanding(id: string, moved: readonly string[]): void {
     this.#landings.add(id);
     for (const identity of moved) this.#moved.add(identity);
+    this.#isChanged = true;
+  }
+
+  /** Knows the landings and the files that another record of the same layer knows. */
+  keepKnown(other: BaseRecord): void {
+    for (const id of other.#landings) this.#landings.add(id);
+    for (const identity of other.#moved) this.#moved.add(identity);
+    for (const { own } of other.#landed.values()) if (own !== undefined) this.#moved.add(identityKey(own));
     this.#isChanged = true;
   }
 

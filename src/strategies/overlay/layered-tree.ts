@@ -178,6 +178,11 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     this.#settle(this.#layersOf(upper, original, record));
     this.#noteAll(record, upper, original);
     record.saveIfChanged(this.workspace);
+    this.forgetPrograms();
+  }
+
+  /** Records that the layer is complete without its mount. */
+  forgetPrograms(): void {
     removeTree(POINTS.removeOld, this.workspace, WORK);
     this.workspace.removeFile(POINTS.leave, ENTERED);
   }

@@ -6,8 +6,16 @@ import type { SandboxRef } from "../../core/sandbox.ts";
 import type { IntendedPlace, PreparedCommit, StrategyContext, Transaction } from "../../core/strategy.ts";
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
+import { takeBarrier } from "../../engine/base/barrier.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
-import { bringLayerBack, type NewCheckpoint, saveLayer } from "../../engine/checkpoint/tree-checkpoints.ts";
+import {
+  bringLayerBack,
+  isRestoring,
+  type NewCheckpoint,
+  openEntries,
+  openSaved,
+  saveLayer,
+} from "../../engine/checkpoint/tree-checkpoints.ts";
 import type { TreeState } from "../../engine/checkpoint/tree-state.ts";
 import type { BasedPath } from "../../engine/merge/base-contents.ts";
 import {
@@ -26,6 +34,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { folderHolders } from "../../system/process/holders.ts";
 import { FolderStrategy } from "../folder/folder-strategy.ts";
+import type { SavedWork } from "../folder/workspace-strategy.ts";
 import { BaseRecord, type Layers } from "./base-record.ts";
 import { LayeredTree } from "./layered-tree.ts";
 import { MERGED, OVERLAY_WAYS, type OverlayWay } from "./layout.ts";
@@ -163,21 +172,57 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     yield* saveLayer(workspace, made, own, tree.savedLayer(own));
   }
 
-  /** Programs outside of the plan that use the mount whose path they were told do not stand still. */
   override async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
     if (this.standsStill(ref)) {
       using workspace = openPlaceOf(ref);
-      const [holder] = folderHolders(workspace.label(MERGED));
-      if (holder !== undefined)
-        throw new BusyError(
-          `The sandbox of ${scopeFrom(ref).root} can't land while commands run in it, because ${holder.command} (pid ${holder.pid}) uses it from outside.`,
-          {
-            holder: `${holder.command} (pid ${holder.pid})`,
-            hint: "End it, or wait until the commands have ended.",
-          },
-        );
+      assertNoneOutside(workspace, scopeFrom(ref), "land");
     }
     return await super.prepare(ref, transaction);
+  }
+
+  protected override async assertRestorable(
+    ref: SandboxRef,
+    workspace: Folder,
+    checkpointId: string,
+  ): Promise<void> {
+    await super.assertRestorable(ref, workspace, checkpointId);
+    const scope = scopeFrom(ref);
+    const tree = this.tree(workspace, scope);
+    if (!tree.isEntered || !this.standsStill(ref) || isRestoring(workspace)) return;
+    assertNoneOutside(workspace, scope, "be restored");
+    const { assertRestorable } = await import("./restored/mounted-restore.ts");
+    const { entries: saved, notes } = openSaved(workspace, checkpointId);
+    using _saved = saved;
+    using original = openOriginal(scope);
+    assertRestorable({ tree, workspace, original, scope, saved, notes });
+  }
+
+  /** The layer is exchanged, or brought back through its mount if commands go on in it. */
+  protected override async bringBack(ref: SandboxRef, workspace: Folder, saved: SavedWork): Promise<void> {
+    const scope = scopeFrom(ref);
+    const tree = this.tree(workspace, scope);
+    const mount = new OverlayMount(workspace, scope);
+    using mounted = this.standsStill(ref) ? mount.openLive(tree) : undefined;
+    if (mounted === undefined) {
+      await this.#endUse(mount, tree, scope);
+      await super.bringBack(ref, workspace, saved);
+      return;
+    }
+    const { restoreThrough } = await import("./restored/mounted-restore.ts");
+    using original = openOriginal(scope);
+    using layer = openEntries(saved.checkpoint);
+    const restore = { tree, workspace, original, scope, saved: layer, notes: saved.notes };
+    await this.work.toEnd("restoring", restoreThrough(mounted, restore));
+    // Waits until every change of the commands has another change time than what was restored.
+    takeBarrier(workspace);
+  }
+
+  /** After a crash in a restore, the commands may have ended since. What is there then goes as a whole. */
+  async #endUse(mount: OverlayMount, tree: LayeredTree, scope: Scope): Promise<void> {
+    if (!tree.isEntered) return;
+    const holder = await mount.end(tree);
+    if (holder !== undefined) throw inUse(scope, holder);
+    tree.forgetPrograms();
   }
 
   protected override async stateOf(
@@ -218,11 +263,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
       return;
     }
     const holder = await new OverlayMount(workspace, scope).end(tree);
-    if (holder !== undefined)
-      throw new BusyError(`The sandbox of ${scope.root} is in use by ${holder}.`, {
-        holder,
-        hint: "End it, or leave the folder, and try again.",
-      });
+    if (holder !== undefined) throw inUse(scope, holder);
     // Without an original, nothing can be noted or landed; but the sandbox can be removed.
     if (!tree.isFinished || !tree.isEntered || !isThere(scope.root)) return;
     using original = openOriginal(scope);
@@ -241,7 +282,27 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   }
 }
 
-const WHILE_RUNNING: readonly RunningOperation[] = ["checkpoint", "apply"];
+/** Programs outside of the plan that use the mount whose path they were told do not stand still. */
+function assertNoneOutside(workspace: Folder, { root }: Scope, what: string): void {
+  const [holder] = folderHolders(workspace.label(MERGED));
+  if (holder === undefined) return;
+  throw new BusyError(
+    `The sandbox of ${root} can't ${what} while commands run in it, because ${holder.command} (pid ${holder.pid}) uses it from outside.`,
+    {
+      holder: `${holder.command} (pid ${holder.pid})`,
+      hint: "End it, or wait until the commands have ended.",
+    },
+  );
+}
+
+function inUse({ root }: Scope, holder: string): BusyError {
+  return new BusyError(`The sandbox of ${root} is in use by ${holder}.`, {
+    holder,
+    hint: "End it, or leave the folder, and try again.",
+  });
+}
+
+const WHILE_RUNNING: readonly RunningOperation[] = ["checkpoint", "restore", "apply"];
 const RESOURCE_TYPES: readonly string[] = ["fs-directory", "fs-file", "fs-mount", "git-checkout"];
 
 /** The likely way to mount, without trying it. */

@@ -134,6 +134,13 @@ export function noteLanded(part: LandedPart, { upper, lower, record, workspace }
   record.save(workspace, "flushed");
 }
 
+/** How an entry of the upper layer looks now. */
+export function ownEntry(parent: Folder, name: string, facts: Facts): OwnEntry {
+  const { kind, ino, btime, ctime } = facts;
+  const digest = kind === "file" && isWritten(parent, name) ? digestAt(parent, name) : undefined;
+  return { kind, ino, btime, ctime, ...(digest !== undefined && { digest }) };
+}
+
 /** Whether the entry is still the one that landed, unchanged. A folder is compared by what is in it. */
 export function isAsItLanded(own: OwnEntry, parent: Folder, name: string, facts: Facts): boolean {
   if (!isSameEntry(own, facts) || facts.kind === "directory" || !sameTime(own.ctime, facts.ctime))

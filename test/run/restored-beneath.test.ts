@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { IS_LONG } from "../support/long-form.ts";
+import { failpointsOf, Obedient } from "./running-command.ts";
+import { ACTORS, type Actor, ANY_ACTOR, inTurn, Stage } from "./stage.ts";
+
+/** Every entry with its mode, its time, its number of names if it is no folder, and its content. */
+const LOOK = `find . \\( -type d -printf '%P %y %m %T@\\n' \\) -o -printf '%P %y %m %n %T@ %l\\n' -type f -exec cat {} + | sort`;
+
+const NOTHING = "No changes.\n";
+const ORIGINAL = [
+  ...["deep/er/one", "deep/er/two", "deep/three", "gone", "moved", "kept", "script", "shown/one"],
+  ...["shown/two", "closed/file", "replaced/one", "file"],
+];
+/** What is saved: every kind of work, on what was in the original and on what was not. */
+const SAVED = [
+  "rm -rf deep/er; mkdir deep/er; echo new > deep/er/new",
+  "rm -f gone; mv moved there; chmod 700 script; ln -sfn kept link; mkfifo pipe",
+  "echo 1 > twin; ln twin brother; mkdir -p new/in; echo 1 > new/in/file; chmod 755 closed; echo 1 >> closed/file; chmod 555 closed",
+  "rm -rf replaced; echo a file > replaced; rm file; mkdir file; echo 1 > file/inside; rm shown/one",
+].join("; ");
+/** What is done afterwards, from whatever state: the opposite, and other things. */
+const LATER = [
+  "rm -rf deep shown; mkdir deep; echo other > deep/other; echo back > gone; rm -f there link pipe; mkdir -p there/is; echo 2 > there/is/one",
+  "chmod 600 script; rm -f brother; echo 2 > twin; echo 2 > brother; rm -rf new; mkdir new; echo 2 > new/in; chmod 755 closed; rm -f closed/file; chmod 500 closed",
+  "rm -rf replaced; mkdir replaced; echo 2 > replaced/two; rm -rf file; echo again > file; mkfifo pipe; echo 2 > added; rm -f kept; ln -sfn script kept",
+].join("; ");
+
+/** Steps of a restore in which it is killed, in a normal run. */
+const POINTS = new Set(["mounted.remove", "mounted.create-folder", "copy.write", "overlay.note-base"]);
+
+class Inside {
+  readonly stage: Stage;
+  readonly plan: string;
+  #command: Obedient;
+
+  constructor(stage: Stage, folder: string) {
+    this.stage = stage;
+    this.plan = stage.done("plan", "create", "-r", `${folder},strategy=overlay`).trim();
+    this.#command = new Obedient(stage, this.plan);
+  }
+
+  static open(actor: Actor): Inside {
+    const stage = new Stage(actor);
+    for (const path of ORIGINAL) stage.write(`project/${path}`, `${path}\n`);
+    stage.give();
+    return new Inside(stage, stage.project);
+  }
+
+  async tell(line: string): Promise<string> {
+    return await this.#command.tell(line);
+  }
+
+  async end(): Promise<void> {
+    await this.#command.end();
+  }
+
+  begin(): void {
+    this.#command = new Obedient(this.stage, this.plan);
+  }
+
+  /** What programs see, and what differs from the original. */
+  async state(): Promise<{ readonly seen: string; readonly changes: string }> {
+    return { seen: await this.tell(LOOK), changes: this.changes };
+  }
+
+  get changes(): string {
+    return this.stage.done("plan", "diff", this.plan);
+  }
+
+  checkpoint(): string {
+    return this.stage.answer("plan", "checkpoint", this.plan).id;
+  }
+
+  restore(id: string): void {
+    this.stage.done("plan", "restore", this.plan, id);
+  }
+
+  refused(...args: readonly string[]): string {
+    const { status, stderr } = this.stage.drydock(args);
+    assert.ok(status === 1 || status === 3, stderr);
+    return stderr;
+  }
+
+  original(): string {
+    return this.stage.run("sh", ["-c", LOOK]).stdout;
+  }
+
+  [Symbol.dispose](): void {
+    this.stage[Symbol.dispose]();
+  }
+}
+
+describe("An overlay is brought back while commands run in it", () => {
+  for (const actor of ACTORS)
+    it(`[I8] as ${actor}: exactly what was saved is there again, is all that differs, and lands; also twice, and over what landed`, async () => {
+      using inside = Inside.open(actor);
+      const { stage, plan } = inside;
+      await inside.tell(SAVED);
+      const first = inside.checkpoint();
+      const saved = await inside.state();
+      for (let round = 0; round < 2; round += 1) {
+        await inside.tell(LATER);
+        inside.restore(first);
+        assert.deepEqual(await inside.state(), saved);
+      }
+      inside.restore(first);
+      assert.deepEqual(await inside.state(), saved);
+
+      assert.equal(stage.answer("plan", "apply", plan).state, "open");
+      assert.equal(inside.original(), saved.seen);
+      assert.equal(inside.changes, NOTHING);
+      const second = inside.checkpoint();
+      await inside.tell(LATER);
+      const third = inside.checkpoint();
+      const later = await inside.state();
+      await inside.tell(SAVED);
+      inside.restore(third);
+      assert.deepEqual(await inside.state(), later);
+      inside.restore(second);
+      assert.deepEqual(await inside.state(), { seen: saved.seen, changes: NOTHING });
+      await inside.tell("echo last > last; rm -r new");
+      const last = await inside.state();
+      await inside.end();
+      assert.equal(inside.changes, last.changes);
+      stage.done("plan", "apply", plan);
+      assert.equal(inside.original(), last.seen);
+      stage.done("plan", "undo", plan);
+      assert.equal(inside.original(), saved.seen);
+    });
+
+  for (const actor of ACTORS)
+    inTurn(actor)(
+      `[I8] as ${actor}: what other writers make meanwhile is no work of the plan, and a change over it is a conflict`,
+      async () => {
+        using inside = Inside.open(actor);
+        const { stage, plan } = inside;
+        const at = (path: string) => join(stage.project, path);
+        const id = inside.checkpoint();
+        await inside.tell("rm -rf shown; rm kept; echo 1 > deep/three; echo 1 > added");
+        for (const path of ["kept", "deep/three", "shown/one", "shown/theirs"])
+          writeFileSync(at(path), "theirs\n");
+        rmSync(at("shown/two"));
+        stage.give();
+        inside.restore(id);
+        assert.equal(inside.changes, NOTHING);
+        assert.equal(
+          await inside.tell("cat kept deep/three shown/one shown/theirs; ls shown"),
+          `${"theirs\n".repeat(4)}one\ntheirs\n`,
+        );
+        writeFileSync(at("shown/theirs"), "theirs again\n");
+        rmSync(at("kept"));
+        assert.equal(inside.changes, NOTHING);
+        await inside.tell("echo ours > shown/one; echo ours > ours");
+        assert.match(inside.refused("plan", "apply", plan), /shown\/one/);
+        await inside.tell("rm shown/one; echo theirs > shown/one");
+        await inside.end();
+        inside.begin();
+        assert.equal(await inside.tell("cat shown/theirs; ls kept"), "theirs again\n");
+        await inside.end();
+        stage.done("plan", "apply", plan, "--only", "ours");
+        assert.equal(readFileSync(at("shown/theirs"), "utf8"), "theirs again\n");
+      },
+    );
+
+  for (const actor of ANY_ACTOR)
+    it(`[I8] as ${actor}: what could not come back as it was is refused before anything is touched`, async () => {
+      using inside = Inside.open(actor);
+      const { stage, plan } = inside;
+      stage.run("ln", ["kept", "deep/name"]);
+      const id = inside.checkpoint();
+      await inside.tell("rm deep/name; echo 1 > added");
+      const { seen, changes } = await inside.state();
+      assert.match(
+        inside.refused("plan", "restore", plan, id),
+        /can't be restored while commands run: deep\/name is one of several names of a file/,
+      );
+      assert.deepEqual(await inside.state(), { seen, changes });
+      await inside.end();
+      inside.restore(id);
+      assert.equal(inside.changes, NOTHING);
+    });
+
+  for (const actor of ANY_ACTOR)
+    it(`[I8] as ${actor}: a program goes on with the file that it reads, and with the one that it writes to if that is as it was saved`, async () => {
+      using inside = Inside.open(actor);
+      const { stage, plan } = inside;
+      await inside.tell("exec 3>>log; echo 1 >&3; exec 4<kept");
+      const id = inside.checkpoint();
+      await inside.tell("echo other > kept; echo 1 > added");
+      inside.restore(id);
+      assert.equal(await inside.tell("cat <&4; cat kept"), "other\nkept\n");
+      await inside.tell("echo 2 >&3");
+      assert.equal(await inside.tell("cat log"), "1\n2\n");
+      assert.match(inside.refused("plan", "restore", plan, id), /has log open for writing/);
+      assert.equal(await inside.tell("echo 3 >&3; cat log"), "1\n2\n3\n");
+      assert.equal(stage.done("plan", "diff", plan, "--name-only"), "project/log\n");
+      await inside.tell("exec 3>&-");
+      inside.restore(id);
+      assert.equal(await inside.tell("cat log"), "1\n");
+    });
+
+  for (const actor of ACTORS)
+    it(`[I8] [I9] as ${actor}: a restore that is killed at any step is finished or taken back, also after the end of the commands`, async () => {
+      using inside = Inside.open(actor);
+      const { stage, plan } = inside;
+      await inside.tell(SAVED);
+      const id = inside.checkpoint();
+      const saved = await inside.state();
+      const restore = ["plan", "restore", plan, id];
+      await inside.tell(LATER);
+      const points = failpointsOf(stage, restore).filter((name) => IS_LONG || POINTS.has(name));
+      assert.ok(points.length >= POINTS.size, points.join());
+      for (const [index, point] of points.entries()) {
+        await inside.tell(LATER);
+        const before = await inside.state();
+        const env = { DRYDOCK_FAILPOINT: `${point}${index % 2 === 0 ? "" : ":2"}=kill` };
+        const { status, stderr } = stage.drydock(restore, { env });
+        assert.equal(status, index % 2 === 0 ? null : status, `it was not killed at ${point}: ${stderr}`);
+        const ends = (IS_LONG ? index : index + 1) % 3 === 2;
+        if (ends) await inside.end();
+        const recovery = stage.drydock(["recover"]);
+        assert.equal(recovery.status, 0, `${point}: ${recovery.stderr}`);
+        if (ends) {
+          assert.ok([before.changes, saved.changes].includes(inside.changes), point);
+          inside.begin();
+        }
+        const after = await inside.state();
+        assert.deepEqual(after, after.changes === saved.changes ? saved : before, point);
+      }
+      await inside.end();
+      inside.restore(id);
+      stage.done("plan", "apply", plan);
+      assert.equal(inside.original(), saved.seen);
+    });
+});

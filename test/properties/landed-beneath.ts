@@ -24,7 +24,8 @@ export interface LandedTrial {
 
 /**
  * Programs work in an overlay while it lands and is restored: nothing is lost, and nothing lands unseen.
- * After each step the original is what a plain model says, and what is left to land is what the models differ in.
+ * After each step the original is what a plain model says, and what is left to land is what the models
+ * differ in.
  */
 export async function worksBeneathPrograms(trial: LandedTrial): Promise<void> {
   const { way, focus, parent, count, seconds } = trial;

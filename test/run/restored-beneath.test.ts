@@ -29,7 +29,7 @@ const LATER = [
 ].join("; ");
 
 /** Steps of a restore in which it is killed, in a normal run. */
-const POINTS = new Set(["mounted.remove", "mounted.create-folder", "copy.write", "overlay.note-base"]);
+const POINTS = new Set(["mounted.remove", "mounted.create-folder", "metadata.times", "overlay.note-base"]);
 
 class Inside {
   readonly stage: Stage;
@@ -235,4 +235,59 @@ describe("An overlay is brought back while commands run in it", () => {
       stage.done("plan", "apply", plan);
       assert.equal(inside.original(), saved.seen);
     });
+});
+
+describe("A checkout at its own path is brought back while commands run in it", () => {
+  for (const actor of ACTORS)
+    inTurn(actor)(
+      `[I8] [I9] as ${actor}: files, commits, branches and the index are as they were saved, also if that is killed, and land`,
+      async () => {
+        using stage = new Stage(actor);
+        const git = (...args: readonly string[]) => {
+          const { status, stdout, stderr } = stage.run("git", args);
+          assert.equal(status, 0, stderr);
+          return stdout;
+        };
+        git("init", "-q", "-b", "main");
+        git("config", "user.name", "A");
+        git("config", "user.email", "a@example.com");
+        for (const path of ["one", "folder/two"]) stage.write(`project/${path}`, `${path}\n`);
+        stage.give();
+        git("add", ".");
+        git("commit", "-qm", "first");
+        git("gc", "-q");
+        using inside = new Inside(stage, stage.project);
+        const LOG =
+          "git status --short --branch; git log --all --oneline --decorate; git stash list; git fsck --no-dangling";
+        // A look writes nothing.
+        await inside.tell("export GIT_OPTIONAL_LOCKS=0");
+        await inside.tell(
+          "echo 2 > one; git commit -qam second; echo 3 > one; echo new > new; git add new; git branch other",
+        );
+        const id = inside.checkpoint();
+        const saved = { git: await inside.tell(LOG), ...(await inside.state()) };
+        const later =
+          "git reset -q --hard main; git checkout -qB third; git rm -qr folder; git commit -qm third; git branch -qD other; git gc -q --prune=now; echo 4 > four; git stash -qu; echo 5 > five";
+        const points = ["mounted.remove", "mounted.create-folder", "metadata.times", "overlay.note-base"];
+        for (const point of [undefined, ...points]) {
+          await inside.tell(later);
+          if (point === undefined) inside.restore(id);
+          else {
+            const env = { DRYDOCK_FAILPOINT: `${point}=kill` };
+            assert.equal(stage.drydock(["plan", "restore", inside.plan, id], { env }).status, null, point);
+            const recovery = stage.drydock(["recover"]);
+            assert.equal(recovery.status, 0, recovery.stderr);
+          }
+          assert.deepEqual({ git: await inside.tell(LOG), ...(await inside.state()) }, saved, point);
+        }
+        await inside.tell("git commit -qam fourth");
+        const log = await inside.tell("git log --format=%s");
+        await inside.end();
+        stage.done("plan", "apply", inside.plan);
+        assert.equal(git("log", "--format=%s"), log);
+        assert.equal(log, "fourth\nsecond\nfirst\n");
+        git("fsck", "--no-dangling");
+        assert.equal(git("status", "--short"), "");
+      },
+    );
 });

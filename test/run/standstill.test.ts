@@ -164,13 +164,11 @@ describe("Commands of a plan stand still while it is worked on", () => {
       stage.give();
       stage.run("git", ["init", "-q"]);
       const { plan, command } = await counting(stage, "overlay");
-      const { id } = stage.answer("plan", "checkpoint", plan);
-      const { status, stderr } = stage.drydock(["plan", "restore", plan, id]);
+      const { status, stderr } = stage.drydock(["plan", "apply", plan]);
       assert.equal(status, 1, stderr);
-      assert.match(stderr, /is running in the plan .*, and project can't be restored meanwhile\./);
+      assert.match(stderr, /is running in the plan .*, and project can't land meanwhile\./);
       await goesOn(command);
       await end(command);
-      stage.done("plan", "restore", plan, id);
       stage.done("plan", "cancel", plan);
     });
 

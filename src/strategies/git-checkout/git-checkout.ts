@@ -48,7 +48,12 @@ import { OpenRepository } from "./open-repository.ts";
 import { pinRepository, pinSubmodules } from "./pinned-repository.ts";
 import { FILES, ofFiles, type PreparedPart, partsOf, together } from "./prepared-parts.ts";
 import { isEmpty, type RepositoryChanges, repositoryChanges } from "./repository-changes.ts";
-import { placeByGit, SandboxRepositories, type SandboxRepository } from "./sandbox-repositories.ts";
+import {
+  placeByGit,
+  SandboxRepositories,
+  type SandboxRepository,
+  withRepositories,
+} from "./sandbox-repositories.ts";
 import { shownRepository } from "./shown-repository.ts";
 import { placeOfSubmodule, submodulesOf } from "./submodules.ts";
 import { asFiles, whyAsFiles, whyNotHere } from "./suitability.ts";
@@ -70,7 +75,7 @@ export class GitCheckoutStrategy extends OverlayStrategy {
       strength: builtInStrength("git_worktree") + 5,
       resourceTypes: ["git-checkout", REPOSITORY_TYPE],
       // What lands meanwhile lands as a part, and a part has no commits.
-      whileRunning: ["checkpoint"],
+      whileRunning: ["checkpoint", "restore"],
     });
     this.#git = new Git(context.environment ?? {}, context.git?.limitMilliseconds);
   }
@@ -254,6 +259,10 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     if (place === undefined) return;
     pinRepository(layers, place);
     pinSubmodules(layers, scope.submodules ?? []);
+  }
+
+  protected override savedScope(scope: Scope): Scope {
+    return withRepositories(scope);
   }
 
   protected override async forgetLanding(

@@ -13,6 +13,7 @@ import { SandboxParts } from "../git-worktree/sandbox-parts.ts";
 import { CheckoutLandings } from "./checkout-landings.ts";
 import {
   DOT_GIT,
+  notAsFiles,
   ownerOf,
   pathIn,
   type RepositoryFolders,
@@ -83,6 +84,15 @@ export class SandboxRepositories {
 export function placeByGit({ repository, without = [] }: Scope): RepositoryFolders | undefined {
   const place = repository === undefined ? undefined : repositoryFolders(repository);
   return place !== undefined && without.includes(pathIn(place, "HEAD")) ? place : undefined;
+}
+
+/** The scope with its repositories: they do not land as files, but they are saved and restored with them. */
+export function withRepositories(scope: Scope): Scope {
+  const place = placeByGit(scope);
+  const { without = [], submodules = [] } = scope;
+  if (place === undefined) return scope;
+  const ofGit = new Set([place, ...submodules.map(placeOfSubmodule)].flatMap(notAsFiles));
+  return { ...scope, without: without.filter((path) => !ofGit.has(path)) };
 }
 
 function checkoutOf(ref: SandboxRef): Checkout {

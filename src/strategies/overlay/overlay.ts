@@ -194,7 +194,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     const { entries: saved, notes } = openSaved(workspace, checkpointId);
     using _saved = saved;
     using original = openOriginal(scope);
-    assertRestorable({ tree, workspace, original, scope, saved, notes });
+    assertRestorable({ tree, workspace, original, scope: this.savedScope(scope), saved, notes });
   }
 
   /** The layer is exchanged, or brought back through its mount if commands go on in it. */
@@ -211,10 +211,16 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     const { restoreThrough } = await import("./restored/mounted-restore.ts");
     using original = openOriginal(scope);
     using layer = openEntries(saved.checkpoint);
-    const restore = { tree, workspace, original, scope, saved: layer, notes: saved.notes };
+    const of = { tree, workspace, original, scope: this.savedScope(scope) };
+    const restore = { ...of, saved: layer, notes: saved.notes };
     await this.work.toEnd("restoring", restoreThrough(mounted, restore));
     // Waits until every change of the commands has another change time than what was restored.
     takeBarrier(workspace);
+  }
+
+  /** The paths that a checkpoint has. */
+  protected savedScope(scope: Scope): Scope {
+    return scope;
   }
 
   /** After a crash in a restore, the commands may have ended since. What is there then goes as a whole. */

@@ -13,6 +13,7 @@ import { contextIn } from "../support/strategy-context.ts";
 import { bringBack, doIn, look, mirror, mirrorName } from "./landed-model.ts";
 import { type Crash, type Focus, type Step, steps, type Work } from "./landed-steps.ts";
 import { assertInTime } from "./property-runs.ts";
+import { layerOf } from "./saved-layer.ts";
 
 export interface LandedTrial {
   readonly way: OverlayWay;
@@ -29,8 +30,9 @@ export interface LandedTrial {
  */
 export async function worksBeneathPrograms(trial: LandedTrial): Promise<void> {
   const { way, focus, parent, count, seconds } = trial;
+  const lengths = focus === "landing" ? { minLength: 5, maxLength: 25 } : { minLength: 20, maxLength: 40 };
   await assertInTime(
-    fc.asyncProperty(fc.array(steps(way, focus), { minLength: 5, maxLength: 25 }), async (sequence) => {
+    fc.asyncProperty(fc.array(steps(way, focus), lengths), async (sequence) => {
       const world = await World.open(way, mkdtempSync(join(parent, "world-")));
       try {
         for (const next of sequence) await world.step(next);
@@ -314,6 +316,9 @@ class World {
     if (this.#running === "") await this.#begin();
     assert.equal(look(this.#running), look(this.#model.sandbox), "programs do not see what was saved");
     assert.deepEqual(await this.#changes(), reached.changes, "the restore is not exact");
+    const again = await this.#saved();
+    if (again !== undefined)
+      assert.deepEqual(layerOf(this.#ref, again.id, this.#way), layerOf(this.#ref, reached.id, this.#way));
   }
 
   /** Programs go on, perhaps to their end, until the next process brings the sandbox back as a whole. */

@@ -9,6 +9,9 @@ export type Work =
   | { readonly does: "move" | "link" | "point"; readonly path: string; readonly to: string }
   | { readonly does: "mode"; readonly path: string; readonly mode: number };
 
+/** What a sequence does most, besides work. */
+export type Focus = "landing" | "restoring";
+
 export type Step =
   | { readonly kind: "work"; readonly work: Work }
   /** Another writer makes, changes or removes what no program of the plan touches. */
@@ -32,6 +35,8 @@ export interface Crash {
 }
 
 const FILES = ["a", "old/one", "kept/one", "new/f", "new/in/f", "shared/n"];
+const FEW_FILES = ["a", "old/one", "new/f"];
+const FEW_FOLDERS = ["old", "new"];
 const FOLDERS = ["old", "kept/made", "new", "new/in", "f"];
 const SETTLING = ["hide-removed", "close-inner", "leave", "show-lower"].map((name) => `landed.${name}`);
 const BASE = ["overlay.note-base", "overlay.note-times", "overlay.give-times", "overlay.forget-times"];
@@ -51,26 +56,43 @@ const RESTORING = [
   ...["begin-restore", "flush-restored", "end-restore"].map((name) => `checkpoint.${name}`),
 ];
 
-const file = fc.constantFrom(...FILES);
-const folder = fc.constantFrom(...FOLDERS);
-const path = fc.oneof({ weight: 2, arbitrary: file }, folder);
 const text = fc.integer({ min: 1, max: 99 }).map((number) => `${number}\n`);
-const work: fc.Arbitrary<Work> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({ does: fc.constantFrom("write", "append", "holds"), path: file, text }),
-  },
-  { weight: 2, arbitrary: fc.record({ does: fc.constant("writes-on"), text }) },
-  { weight: 5, arbitrary: fc.record({ does: fc.constantFrom("remove", "folder"), path }) },
-  { weight: 5, arbitrary: fc.record({ does: fc.constant("move"), path, to: path }) },
-  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("link", "point"), path: file, to: file }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ does: fc.constant("mode"), path, mode: fc.constantFrom(0o700, 0o640, 0o555) }),
-  },
-) as fc.Arbitrary<Work>;
+
+/**
+ * Restores meet what they met before more often where there is less to work on. And only files are moved
+ * there: with a folder of the original, nothing more is saved until the programs have ended.
+ */
+function workOn(focus: Focus): fc.Arbitrary<Work> {
+  const isFocused = focus === "restoring";
+  const file = fc.constantFrom(...(isFocused ? FEW_FILES : FILES));
+  const folder = fc.constantFrom(...(isFocused ? FEW_FOLDERS : FOLDERS));
+  const path = fc.oneof({ weight: 2, arbitrary: file }, folder);
+  const isHeld = isFocused ? [] : ["holds"];
+  return fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({ does: fc.constantFrom("write", "append", ...isHeld), path: file, text }),
+    },
+    { weight: isFocused ? 1 : 2, arbitrary: fc.record({ does: fc.constant("writes-on"), text }) },
+    {
+      weight: isFocused ? 1 : 0,
+      arbitrary: fc.record({ does: fc.constant("holds"), path: file, text }),
+    },
+    { weight: 5, arbitrary: fc.record({ does: fc.constantFrom("remove", "folder"), path }) },
+    {
+      weight: isFocused ? 2 : 5,
+      arbitrary: fc.record({ does: fc.constant("move"), path: isFocused ? file : path, to: path }),
+    },
+    { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("link", "point"), path: file, to: file }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ does: fc.constant("mode"), path, mode: fc.constantFrom(0o700, 0o640, 0o555) }),
+    },
+  ) as fc.Arbitrary<Work>;
+}
+
 const nth = fc.integer({ min: 1, max: 4 });
-const crashAt = (points: readonly string[]): fc.Arbitrary<Crash> =>
+const crashAt = (work: fc.Arbitrary<Work>, points: readonly string[]): fc.Arbitrary<Crash> =>
   fc.record(
     {
       point: fc.constantFrom(...points),
@@ -81,18 +103,16 @@ const crashAt = (points: readonly string[]): fc.Arbitrary<Crash> =>
     },
     { requiredKeys: ["nth", "isTakenBack", "work", "ends"] },
   );
-const crash = crashAt([...LANDING, ...BASE, ...SETTLING]);
 /** In a user namespace, a rename in a folder that another writer changes is not always known as one. */
 const rivals = (way: OverlayWay) =>
   way === "kernel" ? ["apart/rival", "shared/rival", "rival", "kept/rival"] : ["apart/rival"];
-/** What a sequence does most, besides work. */
-export type Focus = "landing" | "restoring";
 
-export const steps = (way: OverlayWay, focus: Focus): fc.Arbitrary<Step> =>
-  fc.oneof(
+export function steps(way: OverlayWay, focus: Focus): fc.Arbitrary<Step> {
+  const work = workOn(focus);
+  return fc.oneof(
     { weight: 14, arbitrary: fc.record({ kind: fc.constant("work"), work }) },
     {
-      weight: 1,
+      weight: focus === "landing" ? 1 : 3,
       arbitrary: fc.record({
         kind: fc.constant("rival"),
         path: fc.constantFrom(...rivals(way)),
@@ -105,16 +125,17 @@ export const steps = (way: OverlayWay, focus: Focus): fc.Arbitrary<Step> =>
         {
           kind: fc.constant("apply"),
           only: fc.constantFrom(".", ".", ".", "a", "new", "kept", "old", "f"),
-          crash,
+          crash: crashAt(work, [...LANDING, ...BASE, ...SETTLING]),
         },
         { requiredKeys: ["kind", "only"] },
       ),
     },
     { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom("checkpoint", "restore", "undo", "end") }) },
+    { weight: focus === "landing" ? 0 : 3, arbitrary: fc.record({ kind: fc.constant("checkpoint") }) },
     {
       weight: focus === "landing" ? 1 : 6,
       arbitrary: fc.record(
-        { kind: fc.constantFrom("checkpoint", "restore-inside"), crash: crashAt(RESTORING) },
+        { kind: fc.constant("restore-inside"), crash: crashAt(work, RESTORING) },
         { requiredKeys: ["kind"] },
       ),
     },
@@ -127,3 +148,4 @@ export const steps = (way: OverlayWay, focus: Focus): fc.Arbitrary<Step> =>
       }),
     },
   ) as fc.Arbitrary<Step>;
+}

@@ -24,7 +24,7 @@ const SAVED = [
 /** What is done afterwards, from whatever state: the opposite, and other things. */
 const LATER = [
   "rm -rf deep shown; mkdir deep; echo other > deep/other; echo back > gone; rm -f there link pipe; mkdir -p there/is; echo 2 > there/is/one",
-  "chmod 600 script; rm -f brother; echo 2 > twin; echo 2 > brother; rm -rf new; mkdir new; echo 2 > new/in; chmod 755 closed; rm -f closed/file; chmod 500 closed",
+  "chmod 600 script; rm -f brother; cp -p twin brother; rm -rf new; mkdir new; echo 2 > new/in; chmod 755 closed; rm -f closed/file; chmod 500 closed",
   "rm -rf replaced; mkdir replaced; echo 2 > replaced/two; rm -rf file; echo again > file; mkfifo pipe; echo 2 > added; rm -f kept; ln -sfn script kept",
 ].join("; ");
 
@@ -139,10 +139,10 @@ describe("An overlay is brought back while commands run in it", () => {
         const { stage, plan } = inside;
         const at = (path: string) => join(stage.project, path);
         const id = inside.checkpoint();
-        await inside.tell("rm -rf shown; rm kept; echo 1 > deep/three; echo 1 > added");
+        await inside.tell("rm -rf shown; rm kept gone; echo 1 > deep/three; echo 1 > added");
         for (const path of ["kept", "deep/three", "shown/one", "shown/theirs"])
           writeFileSync(at(path), "theirs\n");
-        rmSync(at("shown/two"));
+        for (const path of ["shown/two", "gone"]) rmSync(at(path));
         stage.give();
         inside.restore(id);
         assert.equal(inside.changes, NOTHING);
@@ -151,6 +151,7 @@ describe("An overlay is brought back while commands run in it", () => {
           `${"theirs\n".repeat(4)}one\ntheirs\n`,
         );
         writeFileSync(at("shown/theirs"), "theirs again\n");
+        writeFileSync(at("gone"), "again\n");
         rmSync(at("kept"));
         assert.equal(inside.changes, NOTHING);
         await inside.tell("echo ours > shown/one; echo ours > ours");
@@ -164,6 +165,25 @@ describe("An overlay is brought back while commands run in it", () => {
         assert.equal(readFileSync(at("shown/theirs"), "utf8"), "theirs again\n");
       },
     );
+
+  for (const actor of ANY_ACTOR)
+    it(`[I8] as ${actor}: what is deleted in a folder that came back is a deletion, also once it is restored itself`, async () => {
+      using inside = Inside.open(actor);
+      const first = inside.checkpoint();
+      await inside.tell("rm -r deep");
+      inside.restore(first);
+      assert.equal(inside.changes, NOTHING);
+      await inside.tell("rm -r deep/er/one shown; mkdir shown");
+      const id = inside.checkpoint();
+      const saved = await inside.state();
+      await inside.tell("echo 1 > deep/er/one; rm -r deep/er shown; mkdir -p deep/er/one shown/one");
+      inside.restore(id);
+      assert.deepEqual(await inside.state(), saved);
+      await inside.end();
+      assert.equal(inside.changes, saved.changes);
+      inside.stage.done("plan", "apply", inside.plan);
+      assert.equal(inside.original(), saved.seen);
+    });
 
   for (const actor of ANY_ACTOR)
     it(`[I8] as ${actor}: what could not come back as it was is refused before anything is touched`, async () => {

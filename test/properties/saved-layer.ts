@@ -10,8 +10,8 @@ import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { Folder } from "../../src/system/calls/folder.ts";
 
 /**
- * What a checkpoint of an overlay says, a line for each entry: what it has, what it hides of the original, and
- * what was there. A folder that shows the original counts only by what is in it.
+ * What a checkpoint of an overlay says, a line for each entry: what it has, what it hides of the original,
+ * and what was there. A folder that shows the original counts only by what is in it.
  */
 export function layerOf(ref: SandboxRef, id: string, way: OverlayWay): readonly string[] {
   using workspace = Folder.open(placeOf(ref).path);

@@ -36,9 +36,10 @@ class Inside {
   readonly plan: string;
   #command: Obedient;
 
-  constructor(stage: Stage, folder: string) {
+  constructor(stage: Stage, path: string, ...others: readonly string[]) {
     this.stage = stage;
-    this.plan = stage.done("plan", "create", "-r", `${folder},strategy=overlay`).trim();
+    const resources = [`${path},strategy=overlay`, ...others].flatMap((resource) => ["-r", resource]);
+    this.plan = stage.done("plan", "create", ...resources).trim();
     this.#command = new Obedient(stage, this.plan);
   }
 
@@ -255,6 +256,59 @@ describe("An overlay is brought back while commands run in it", () => {
       stage.done("plan", "apply", plan);
       assert.equal(inside.original(), saved.seen);
     });
+});
+
+describe("A restore of an overlay in which commands run", () => {
+  for (const actor of ANY_ACTOR) {
+    it(`[I8] [A5] as ${actor}: is taken back where it fails, for all resources of the plan, and goes on through a killed recovery`, async () => {
+      using stage = new Stage(actor);
+      for (const path of ORIGINAL) stage.write(`project/${path}`, `${path}\n`);
+      stage.write("second/held", "held\n");
+      stage.give();
+      const second = join(stage.path, "second");
+      using inside = new Inside(stage, stage.project, `second=${second},strategy=filesystem_copy`);
+      const { plan } = inside;
+      await inside.tell(SAVED);
+      const id = inside.checkpoint();
+      const saved = await inside.state();
+      await inside.tell(`${LATER}; echo 1 > ${second}/held; exec 3>>${second}/held`);
+      const before = await inside.state();
+      const restore = ["plan", "restore", plan, id];
+      assert.match(inside.refused(...restore), /has held open for writing/);
+      assert.deepEqual(await inside.state(), before);
+      await inside.tell("exec 3>&-");
+      for (const point of ["mounted.create-folder:1=error", "metadata.times:1=enospc"]) {
+        const { status } = stage.drydock(restore, { env: { DRYDOCK_FAILPOINT: point } });
+        assert.equal(status, 1, point);
+        assert.deepEqual(await inside.state(), before, point);
+      }
+      for (const args of [restore, ["recover"], ["recover"]]) {
+        const env = { DRYDOCK_FAILPOINT: "mounted.remove:3=kill" };
+        assert.equal(stage.drydock(args, { env }).status, null, args.join(" "));
+      }
+      assert.equal(stage.drydock(["recover"]).status, 0);
+      assert.deepEqual(await inside.state(), saved);
+    });
+
+    it(`[I8] as ${actor}: brings back a single file, and nothing beside it`, async () => {
+      using stage = new Stage(actor);
+      stage.write("project/beside", "beside\n");
+      stage.give();
+      using inside = new Inside(stage, join(stage.project, "a.txt"));
+      await inside.tell("echo 1 > a.txt; chmod 600 a.txt");
+      const first = inside.checkpoint();
+      const saved = inside.changes;
+      for (const work of ["echo 2 > a.txt", "rm a.txt", "rm a.txt; ln -s x a.txt"]) {
+        await inside.tell(work);
+        inside.restore(first);
+        assert.equal(
+          await inside.tell("stat -c '%a %F' a.txt; cat a.txt beside"),
+          "600 regular file\n1\nbeside\n",
+        );
+        assert.equal(inside.changes, saved);
+      }
+    });
+  }
 });
 
 describe("A checkout at its own path is brought back while commands run in it", () => {

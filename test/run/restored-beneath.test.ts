@@ -194,17 +194,22 @@ describe("An overlay is brought back while commands run in it", () => {
       using inside = Inside.open(actor);
       const { stage, plan } = inside;
       stage.run("ln", ["kept", "deep/name"]);
+      stage.run("chmod", ["000", "moved"]);
       const id = inside.checkpoint();
-      await inside.tell("rm deep/name; echo 1 > added");
-      const { seen, changes } = await inside.state();
-      assert.match(
-        inside.refused("plan", "restore", plan, id),
-        /can't be restored while commands run: deep\/name is one of several names of a file/,
-      );
-      assert.deepEqual(await inside.state(), { seen, changes });
-      await inside.end();
-      inside.restore(id);
-      assert.equal(inside.changes, NOTHING);
+      for (const [path, why] of [
+        ["deep/name", "is one of several names of a file"],
+        ["moved", "can't be read by its owner"],
+      ] as const) {
+        await inside.tell(`rm -f ${path}; echo 1 > added`);
+        const { seen, changes } = await inside.state();
+        const refusal = inside.refused("plan", "restore", plan, id);
+        assert.ok(refusal.includes(`can't be restored while commands run: ${path} ${why}`), refusal);
+        assert.deepEqual(await inside.state(), { seen, changes });
+        await inside.end();
+        inside.restore(id);
+        assert.equal(inside.changes, NOTHING);
+        inside.begin();
+      }
     });
 
   for (const actor of ANY_ACTOR)

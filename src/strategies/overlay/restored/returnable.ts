@@ -2,11 +2,19 @@ import { BusyError } from "../../../core/errors/errors.ts";
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import type { NamedFacts } from "./named-facts.ts";
 
-/** Refuses what can't come from the original through the mount: a copy of another user's file is ours. */
+const OWNER_READS = 0o400;
+
+/**
+ * Refuses what without privilege can't come from the original through the mount: a copy of another user's
+ * file is ours, and what its own owner may not read is not read.
+ */
 export function assertCanCome(path: string, { facts }: NamedFacts): void {
+  const { kind, uid, gid, mode } = facts;
   const user = process.geteuid?.();
-  if (user !== 0 && (facts.uid !== user || facts.gid !== process.getegid?.()))
+  if (user === 0) return;
+  if (uid !== user || gid !== process.getegid?.())
     throw notMeanwhile(path, "belongs to another user or group");
+  if (kind === "file" && (mode & OWNER_READS) === 0) throw notMeanwhile(path, "can't be read by its owner");
 }
 
 /** Refuses one of several names of a file: what comes in its place would be a file of its own. */

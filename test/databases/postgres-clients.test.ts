@@ -5,10 +5,11 @@ import { after, before, describe, it } from "node:test";
 import pg from "pg";
 import { OWNER, postgresProgram, type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { itInLongForm } from "../support/long-form.ts";
+import { cancel, connectClient, openForClients } from "./client-scene.ts";
 import { DrizzleProject, MIGRATED } from "./drizzle-project.ts";
-import { HeldScene, startServer, until } from "./held-scene.ts";
+import { type HeldScene, startServer, until } from "./held-scene.ts";
 import { migrateByKnex } from "./knex-project.ts";
-import { describeMessages, type Opened, SLEEPING } from "./postgres-messages.ts";
+import { describeMessages, SLEEPING } from "./postgres-messages.ts";
 
 /** What people write for psql: transactions, savepoints, COPY, cursors, prepared statements, definitions. */
 const SCRIPT = `
@@ -73,25 +74,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
     return stdout.replaceAll(/^\\(?:un)?restrict .*$/gm, "");
   }
 
-  async function open(): Promise<Opened> {
-    const scene = await HeldScene.make(server);
-    await scene.rival(`ALTER TABLE T OWNER TO ${OWNER.user}`);
-    await scene.plan();
-    const url = await scene.with(({ plans }) => plans.path("p", "db"));
-    const dispose = async () => {
-      await scene[Symbol.asyncDispose]();
-      await scene.rival("DROP TABLE T");
-    };
-    return { scene, url, [Symbol.asyncDispose]: dispose };
-  }
-
-  async function connect(url: string, options: pg.ClientConfig = {}): Promise<pg.Client & AsyncDisposable> {
-    const client = new pg.Client({ connectionString: url, ...options });
-    // The end of a connection is what some tests are about.
-    client.on("error", () => undefined);
-    await client.connect();
-    return Object.assign(client, { [Symbol.asyncDispose]: async () => await client.end() });
-  }
+  const open = async () => await openForClients(server);
 
   async function apply(scene: HeldScene): Promise<void> {
     await scene.with(({ plans }) => plans.apply("p"));
@@ -99,7 +82,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
 
   it("[B1] no text of a client ends the transaction of the plan, however a COMMIT is hidden in it", async () => {
     await using at = await open();
-    await using client = await connect(at.url);
+    await using client = await connectClient(at.url);
     await client.query("SELECT set_config($1, $2, false)", ["standard_conforming_strings", "off"]);
     for (const text of [
       `DELETE FROM ${at.scene.table}; SELECT E'a'\n'\\''; COMMIT; BEGIN; SAVEPOINT drydock_guard; --'`,
@@ -115,7 +98,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
 
   it("[B3] what a client rolls back to a savepoint is not shown, and nothing else is left out", async () => {
     await using at = await open();
-    await using client = await connect(at.url);
+    await using client = await connectClient(at.url);
     const add = (name: string) => `INSERT INTO ${at.scene.table} VALUES (${name}, 0)`;
     for (const text of [
       ...["BEGIN", "SAVEPOINT a", add("11"), "SAVEPOINT b", add("12"), "ROLLBACK TO b -- a", "SELECT 13"],
@@ -193,8 +176,8 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
 
   it("[B2] an error, a rollback and a savepoint affect only the work of their client", async () => {
     await using at = await open();
-    await using one = await connect(at.url);
-    await using two = await connect(at.url);
+    await using one = await connectClient(at.url);
+    await using two = await connectClient(at.url);
     const { table } = at.scene;
     await one.query(`INSERT INTO ${table} VALUES (3, 'kept')`);
     await assert.rejects(two.query(`INSERT INTO ${table} VALUES (4, 'gone'), (1, 'twice')`), {
@@ -212,8 +195,8 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
 
   it("[B1][B2] settings and prepared statements are those of one client", async () => {
     await using at = await open();
-    await using one = await connect(at.url, { options: "-c search_path=pg_catalog" });
-    await using two = await connect(at.url);
+    await using one = await connectClient(at.url, { options: "-c search_path=pg_catalog" });
+    await using two = await connectClient(at.url);
     const { table } = at.scene;
     const show = async (client: pg.Client, name: string) =>
       (await client.query(`SELECT current_setting('${name}', true) AS s`)).rows[0].s;
@@ -240,7 +223,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
 
   it("[B1] what a plan can't do is refused with a sentence, and harms nothing", async () => {
     await using at = await open();
-    await using client = await connect(at.url);
+    await using client = await connectClient(at.url);
     const refused = [
       ...["VACUUM", "CREATE DATABASE x", `CREATE INDEX CONCURRENTLY ON ${at.scene.table} (v)`, "LISTEN x"],
       ...["CREATE TEMP TABLE x (id int)", "PREPARE TRANSACTION 'x'", "COPY (SELECT 1) TO '/tmp/x'"],
@@ -258,15 +241,15 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
     await assert.rejects(client.query("VACUUM"), /can't be run in a plan/);
     await assert.rejects(client.query("SELECT 1"), { code: "25P02" });
     await client.query("ROLLBACK");
-    await assert.rejects(connect(at.url.replace("/app", "/direct")), { code: "3D000" });
-    await assert.rejects(connect(at.url.replace("//owner:", "//reader:")), { code: "28000" });
+    await assert.rejects(connectClient(at.url.replace("/app", "/direct")), { code: "3D000" });
+    await assert.rejects(connectClient(at.url.replace("//owner:", "//reader:")), { code: "28000" });
     assert.equal(await at.scene.inside(), "1|one 2|two");
   });
 
   it("[B1][B2] one client waits for the transaction of another, within bounds", async () => {
     await using at = await open();
-    await using one = await connect(at.url, { application_name: "holder of the turn" });
-    await using two = await connect(at.url, { options: "-c lock_timeout=200" });
+    await using one = await connectClient(at.url, { application_name: "holder of the turn" });
+    await using two = await connectClient(at.url, { options: "-c lock_timeout=200" });
     await one.query("BEGIN");
     await one.query(`INSERT INTO ${at.scene.table} VALUES (3, 'three')`);
     await assert.rejects(two.query("SELECT 1"), { code: "55P03", message: /at work: holder of the turn/ });
@@ -278,21 +261,13 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
 
   it("[B2] a cancelled statement fails alone", async () => {
     await using at = await open();
-    await using one = await connect(at.url);
+    await using one = await connectClient(at.url);
     const { table } = at.scene;
     await one.query(`INSERT INTO ${table} VALUES (3, 'three')`);
-    const { processID, secretKey } = one as unknown as { processID: number; secretKey: number };
     const slow = one.query(`INSERT INTO ${table} SELECT 4, pg_sleep(600)::text`);
     slow.catch(() => undefined);
     await until(async () => (await server.sql(SLEEPING)) === "1", "the statement runs");
-    const key = Buffer.alloc(16);
-    for (const [at, value] of [16, 80877102, processID, secretKey].entries())
-      key.writeUInt32BE(value, at * 4);
-    const { host, port } = one as unknown as { host: string; port: number };
-    const { connect: reach } = await import("node:net");
-    reach(`${host}/.s.PGSQL.${port}`)
-      .on("error", () => undefined)
-      .end(key);
+    await cancel(one);
     await assert.rejects(slow, { code: "57014" });
     assert.equal(await at.scene.inside(), "1|one 2|two 3|three");
   });
@@ -334,7 +309,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
 
   it("[B1] a deferred constraint is checked when the client commits, as a server does it", async () => {
     await using at = await open();
-    await using client = await connect(at.url);
+    await using client = await connectClient(at.url);
     const { table } = at.scene;
     await client.query(`CREATE TABLE child (id int REFERENCES ${table} DEFERRABLE INITIALLY DEFERRED)`);
     await client.query("BEGIN");
@@ -351,7 +326,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
   it("[B3] an apply that only tries checks what a landing would, and leaves clients and their work alone", async () => {
     await using at = await open();
     const { scene, url } = at;
-    await using client = await connect(url);
+    await using client = await connectClient(url);
     const dryRun = async () => await scene.with(({ plans }) => plans.apply("p", { dryRun: true }));
     await client.query(`CREATE TABLE child (id serial, t int REFERENCES ${scene.table} DEFERRABLE)`);
     const { rows } = await client.query("INSERT INTO child (t) VALUES (1) RETURNING id");
@@ -373,7 +348,7 @@ describe("clients of PostgreSQL in a held transaction", { skip: whyNoServer("pos
   it("[B3] the work of clients is done again, the same, after an apply that fails", async () => {
     await using at = await open();
     const { scene, url } = at;
-    await using client = await connect(url);
+    await using client = await connectClient(url);
     await client.query("SET search_path = public; SET app.v = 'set'; SELECT now()");
     await client.query(`INSERT INTO ${scene.table} VALUES ($1, current_setting('app.v'))`, [3]);
     await client.query(`BEGIN; SAVEPOINT s; DELETE FROM ${scene.table}`);

@@ -87,6 +87,7 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
     const table = await anyTable(this.connection);
     await this.connection.run(`XA START ${xaName(name)}`);
     this.#name = name;
+    this.saved = [];
     this.#isInTransaction = true;
     // The first read of an InnoDB table fixes the state that the transaction sees.
     if (table !== undefined) await this.connection.run(`SELECT 1 FROM ${table} LIMIT 1`);

@@ -27,6 +27,8 @@ export class PostgresConnection {
   #runs = 0;
   #stop: (() => Promise<void>) | undefined;
   onLost: (why: string) => void = () => undefined;
+  /** A script that a borrower leaves to be run before any other statement. */
+  due: string | undefined;
 
   private constructor(client: PostgresClient, login: ServerLogin) {
     this.#client = client;
@@ -77,14 +79,18 @@ export class PostgresConnection {
    */
   async run(sql: string, values: readonly unknown[] = [], which?: string): Promise<PostgresResult> {
     this.#runs += 1;
-    const ask = async () =>
-      await this.#client.query({
+    const { due } = this;
+    this.due = undefined;
+    const ask = async () => {
+      if (due !== undefined) await this.#client.query(due);
+      return await this.#client.query({
         text: sql,
         values: [...values],
         rowMode: "array",
         queryMode: "extended",
         types: { getTypeParser: () => (text: unknown) => text },
       } as unknown as Parameters<PostgresClient["query"]>[0]);
+    };
     try {
       const result = await answerTo(this.#answering, { sql, isOwn: which === undefined }, ask);
       const { fields, rows, rowCount, command } = result as unknown as RawResult;

@@ -74,6 +74,8 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
 
   async begin(name: TransactionName): Promise<void> {
     this.#name = name;
+    this.saved = [];
+    this.connection.due = undefined;
     await this.connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE");
     await this.connection.run(`SET LOCAL lock_timeout = ${this.login.patienceMs}`);
     await this.connection.run("SET LOCAL idle_in_transaction_session_timeout = 0");
@@ -152,6 +154,7 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
       user,
       database,
       patienceMs: login.patienceMs,
+      savepoints: () => this.saved.length,
       stop,
     });
   }
@@ -166,6 +169,7 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
 
   async rollback(): Promise<void> {
     this.#name = undefined;
+    this.connection.due = undefined;
     await this.connection.run("ROLLBACK");
   }
 

@@ -42,6 +42,8 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   protected readonly login: ServerLogin;
   protected readonly cancellation: Cancellation;
   readonly #traits: ServerTraits;
+  /** The numbers of the savepoints that there are. */
+  protected saved: readonly number[] = [];
 
   constructor(connection: Connection, login: ServerLogin, traits: ServerTraits) {
     this.connection = connection;
@@ -104,11 +106,13 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   async savepoint(number: number): Promise<void> {
     await this.connection.run(`RELEASE SAVEPOINT ${GUARD}`);
     await this.connection.run(`SAVEPOINT drydock_${number}`);
+    this.saved = [...this.saved, number];
     await this.guard();
   }
 
   async rollbackTo(number: number): Promise<void> {
     await this.connection.run(`ROLLBACK TO SAVEPOINT drydock_${number}`);
+    this.saved = this.saved.filter((each) => each <= number);
     await this.guard();
   }
 

@@ -15,10 +15,19 @@ export class Turns {
     return this.#holder !== undefined;
   }
 
+  /** Takes the turn if nobody has it; the result ends it. */
+  takeNow(holder: string): (() => void) | undefined {
+    return this.#holder === undefined ? this.#begun(holder) : undefined;
+  }
+
   /** Waits for a turn; the result ends it. Undefined if the signal ended the wait. */
   async take(holder: string, signal?: AbortSignal): Promise<(() => void) | undefined> {
     if (signal?.aborted === true) return undefined;
     if (this.#holder !== undefined && !(await this.#itsTurn(signal))) return undefined;
+    return this.#begun(holder);
+  }
+
+  #begun(holder: string): () => void {
     this.#holder = holder;
     let isOver = false;
     return () => {

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { messageOf } from "../../../core/errors/errors.ts";
 import { Interruption } from "../../server/interruption.ts";
 import { writeGathered } from "../../server/streams/gathered-writes.ts";
-import { type ClientStatement, clientStatements, READ_ONLY } from "./client-statement.ts";
+import { type ClientStatement, READ_ONLY, StatementReader } from "./client-statement.ts";
 import { ClientFailure, ClientUnits, type PlanParts, responseOf } from "./client-units.ts";
 import { ExtendedQueries, type QueryingClient } from "./extended-queries.ts";
 import { type ClientMessage, Inbox } from "./inbox.ts";
@@ -42,10 +42,10 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   readonly units: ClientUnits;
   readonly parts: ClientParts;
   readonly #socket: Socket;
-  readonly #prefix: string;
+  readonly reader: StatementReader;
   readonly #extended: ExtendedQueries;
   /** Ends the wait for a turn. */
-  #waiting = new AbortController();
+  #waiting: AbortController | undefined;
   readonly #interruption: Interruption;
   /** The client's transaction, as the client sees it: none, or one, which may have failed. */
   #isInTransaction = false;
@@ -59,7 +59,7 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     name: string,
   ) {
     this.#socket = socket;
-    this.#prefix = prefix;
+    this.reader = new StatementReader(prefix);
     this.parts = parts;
     this.inbox = new Inbox(socket, first);
     this.units = new ClientUnits(parts, name);
@@ -109,7 +109,7 @@ export class ClientSession implements AnswerTaker, QueryingClient {
 
   /** Ends the running statement, or the wait for a turn. */
   async cancel(): Promise<void> {
-    this.#waiting.abort();
+    this.#waiting?.abort();
     await this.#interruption.tell();
   }
 
@@ -155,11 +155,13 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     await this.units.fail();
   }
 
-  async enter(mayRead: boolean): Promise<void> {
+  async enter(): Promise<void> {
     if (this.units.isOpen) return;
-    this.#waiting = new AbortController();
     const { session } = this.parts;
-    await this.units.open(this, mayRead, AbortSignal.any([this.#waiting.signal, this.inbox.ended]));
+    await this.units.open(this, () => {
+      this.#waiting = new AbortController();
+      return AbortSignal.any([this.#waiting.signal, this.inbox.ended]);
+    });
     session.onError = () => {
       this.hasFailed = true;
     };
@@ -169,10 +171,9 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   async #simple(bytes: Buffer): Promise<void> {
     await this.attempt(async () => {
       const text = new ContentReader(bytes).text();
-      const statements = clientStatements(text, this.#prefix);
-      const [first] = statements;
-      await this.enter(first === undefined || first.does !== "run" || first.reads);
-      if (first === undefined) this.answer(EMPTY_QUERY);
+      const statements = this.reader.read(text);
+      await this.enter();
+      if (statements.length === 0) this.answer(EMPTY_QUERY);
       for (const each of statements) if (!this.hasFailed) await this.#one(each);
     });
     await this.#ready();
@@ -251,7 +252,9 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   async #sync(): Promise<void> {
     const { session } = this.parts;
     if (!this.units.isOpen) return await this.#ready();
-    const awaited: Awaited = { ends: "Z" };
+    if (!this.#isInTransaction && !this.hasFailed && this.units.mayMoveAlong) return await this.#syncAlong();
+    const saysReady = this.#isInTransaction && !this.hasFailed;
+    const awaited: Awaited = { ends: "Z", saysReady };
     await session.send(SYNC, awaited);
     let ignored = false;
     await this.#answered(async () => {
@@ -260,12 +263,24 @@ export class ClientSession implements AnswerTaker, QueryingClient {
       session.giveUp(awaited);
       return false;
     });
-    if (!ignored) await this.#ready();
+    if (saysReady && !ignored && session.state !== "I") this.hasFailed = false;
+    else if (!ignored) await this.#ready();
+  }
+
+  /** Ends the request together with its unit of work: both are one way to the server and back. */
+  async #syncAlong(): Promise<void> {
+    const { session, guard } = this.parts;
+    const along = await guard.moveAlong(this.units.work.onlyReads);
+    await session.answered();
+    await this.#interruption.over();
+    if (along.state !== "T") return await this.#ready();
+    await this.units.keptAlong(along.hasWritten);
+    this.units.close();
   }
 
   async #functionCall(bytes: Buffer): Promise<void> {
     await this.attempt(async () => {
-      await this.enter(false);
+      await this.enter();
       const { work } = this.units;
       const executed = work.add(new Executed(FUNCTION_CALL));
       work.whyNotAgain = "a client called a function by its number";
@@ -367,7 +382,7 @@ export class ClientSession implements AnswerTaker, QueryingClient {
         await units.undo();
       } else if (this.#usesAdvisoryLocks || this.#extended.hasNames) {
         units.forgetSettings();
-        await units.open(undefined, false, new AbortController().signal);
+        await units.open(undefined, () => new AbortController().signal);
       }
       if (!units.isOpen) return;
       await this.#extended.forgetAll();

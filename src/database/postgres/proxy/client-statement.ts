@@ -47,6 +47,30 @@ export const READ_ONLY = "SET TRANSACTION READ ONLY";
 const MODES =
   /^SET (?:SESSION CHARACTERISTICS\b|(?:(?:SESSION|LOCAL) )?(?:TRANSACTION|TRANSACTION_(?:ISOLATION|READ_ONLY|DEFERRABLE))\b)/;
 
+/** So many texts are remembered, and none that is longer. */
+const MOST_KNOWN = 200;
+const LONGEST_KNOWN = 2_000;
+
+/** Reads the texts of one client, which sends most of them often. */
+export class StatementReader {
+  readonly #prefix: string;
+  readonly #known = new Map<string, readonly ClientStatement[]>();
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  read(text: string): readonly ClientStatement[] {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const statements = clientStatements(text, this.#prefix);
+    if (text.length > LONGEST_KNOWN) return statements;
+    if (this.#known.size === MOST_KNOWN) this.#known.clear();
+    this.#known.set(text, statements);
+    return statements;
+  }
+}
+
 /** The statements of a client's text. `prefix` is put before the names of its prepared statements. */
 export function clientStatements(text: string, prefix: string): ClientStatement[] {
   return statementsOf(text, "postgres").map((statement) => clientStatement(statement, prefix));

@@ -1,42 +1,23 @@
 import type { ClientUnit } from "../../server/client-unit.ts";
-import { GUARD } from "../../server/guarded-database.ts";
 import type { Turns } from "../../server/turns.ts";
 import { checkConstraints } from "./constraint-check.ts";
+import type { PlanGuard } from "./plan-guard.ts";
 import { type AnswerTaker, ControlError, type ServerSession } from "./server-session.ts";
 import { type PlanSettings, type Setting, settingStatement } from "./settings.ts";
 import type { ClientError } from "./wire.ts";
 import { Work } from "./work.ts";
 
-const BACK = `ROLLBACK TO SAVEPOINT ${GUARD}`;
-const MOVE = `RELEASE SAVEPOINT ${GUARD}; SAVEPOINT ${GUARD}`;
 /** The server refuses this, and the transaction has failed then. */
 const FAIL = "ROLLBACK TO SAVEPOINT drydock_refused";
-/** Each transaction and savepoint in which something was written has a lock on its own number. */
-const NUMBERS = `SELECT count(*) FROM pg_catalog.pg_lock_status()
-  WHERE locktype = 'transactionid' AND pid = pg_catalog.pg_backend_pid()`;
-/** Whether a commit would check anything. */
-const DEFERRABLE = "SELECT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable)";
-
 /** What all clients of a plan share. */
 export interface PlanParts {
   readonly session: ServerSession;
   readonly turns: Turns;
   readonly settings: PlanSettings;
-  readonly facts: PlanFacts;
+  readonly guard: PlanGuard;
   readonly patienceMs: number;
   readonly whyClosed: () => string | undefined;
   readonly did: (unit: ClientUnit) => void;
-}
-
-/** What is known of the transaction at its guard. */
-export interface PlanFacts {
-  /** How many numbers it has; undefined if that has to be asked. */
-  numbers: string | undefined;
-  /** Whether that stays so: all that encloses the guard has a number. */
-  isSettled: boolean;
-  hasDeferrable: boolean;
-  /** The count of other runs on the connection when this was learnt. */
-  at: number;
 }
 
 /** A request of a client failed before it reached the server. */
@@ -59,6 +40,8 @@ export class ClientUnits {
   #release: (() => void) | undefined;
   #settings: readonly Setting[] = [];
   work: Work = new Work([]);
+  /** Work of the client is in the transaction, and not in the log of the plan. */
+  #isUnrecorded = false;
 
   constructor(parts: PlanParts, name: string) {
     this.#parts = parts;
@@ -69,13 +52,10 @@ export class ClientUnits {
     return this.#release !== undefined;
   }
 
-  /** Waits for a turn, within bounds. `mayRead`: the first statement may be one that only reads. */
-  async open(taker: AnswerTaker | undefined, mayRead: boolean, signal: AbortSignal): Promise<void> {
-    const { turns, session, patienceMs, whyClosed, settings } = this.#parts;
-    const limit = AbortSignal.timeout(this.#patience ?? patienceMs);
-    const holder = () => turns.holder;
-    const release = await turns.take(this.#name, AbortSignal.any([signal, limit]));
-    if (release === undefined) throw new ClientFailure(signal.aborted ? CANCELLED : notNow(holder()));
+  /** Waits for a turn, within bounds. `signal` is asked for if it is another's. */
+  async open(taker: AnswerTaker | undefined, signal: () => AbortSignal): Promise<void> {
+    const { turns, session, whyClosed, settings, guard } = this.#parts;
+    const release = turns.takeNow(this.#name) ?? (await this.#turn(signal()));
     const why = whyClosed();
     if (why !== undefined) {
       release();
@@ -85,14 +65,23 @@ export class ClientUnits {
     session.begin(taker);
     try {
       await settings.learn();
-      await this.#learnFacts(mayRead);
+      await guard.learn();
       await this.#beginWork();
     } catch (thrown) {
       // A setting of the client's can't be made any more. That fails for it alone.
-      if (responseOf(thrown) !== undefined) await session.control(BACK);
+      if (responseOf(thrown) !== undefined) await guard.back();
       this.close();
       throw thrown;
     }
+  }
+
+  async #turn(signal: AbortSignal): Promise<() => void> {
+    const { turns, patienceMs } = this.#parts;
+    const limit = AbortSignal.timeout(this.#patience ?? patienceMs);
+    const holder = () => turns.holder;
+    const release = await turns.take(this.#name, AbortSignal.any([signal, limit]));
+    if (release === undefined) throw new ClientFailure(signal.aborted ? CANCELLED : notNow(holder()));
+    return release;
   }
 
   /** Makes settings for the whole session, as they are when a client connects. */
@@ -113,18 +102,16 @@ export class ClientUnits {
 
   /** Checks what a commit checks now: a failure is one of the whole work. */
   async check(): Promise<void> {
-    const { session, facts } = this.#parts;
-    const { onlyReads, changesDefinitions } = this.work;
-    if ((facts.hasDeferrable && !onlyReads) || changesDefinitions) await checkConstraints(session);
+    if (this.#mustCheck) await checkConstraints(this.#parts.session);
   }
 
   /** The work stays, and is recorded. */
   async keep(): Promise<void> {
-    const { session, settings, facts, did } = this.#parts;
+    const { settings, guard, did } = this.#parts;
     const { work } = this;
     if (work.isEmpty) return await this.undo();
     const { onlyReads } = work;
-    const hasWritten = onlyReads && (await this.#numbers()) !== facts.numbers;
+    const hasWritten = onlyReads && (await guard.hasWritten());
     const script: string[] = [];
     let made: readonly Setting[] = this.#settings;
     if (work.sets.size > 0) {
@@ -135,17 +122,37 @@ export class ClientUnits {
     const restore = settingStatement(made, "plan");
     if (restore !== undefined) script.push(restore);
     if (work.hasCursors) script.push("CLOSE ALL");
-    if (!onlyReads || hasWritten) {
-      script.push(MOVE);
-      if (hasWritten || !facts.isSettled) facts.numbers = undefined;
-      if (work.executed.some(({ rows }) => rows > 0)) facts.isSettled = true;
-    } else if (work.isReadOnly) script.push(MOVE);
-    if (work.changesDefinitions) facts.at = -1;
     // Before the guard moves: what can't be recorded must not stay.
     const unit = work.done(hasWritten);
-    if (script.length > 0) await session.control(script.join("; "));
+    if (!onlyReads || hasWritten || work.isReadOnly || !guard.mayMoveAlong)
+      await guard.move(script, work.changesDefinitions);
+    else if (script.length > 0) await this.#parts.session.control(script.join("; "));
     did(unit);
     this.work = new Work(this.#settings);
+  }
+
+  /**
+   * Whether the guard may move along with the end of the client's request: nothing has to be done before it.
+   * A statement that takes data would take the guard for a part of them.
+   */
+  get mayMoveAlong(): boolean {
+    const { work } = this;
+    const { guard } = this.#parts;
+    const needsMore = work.sets.size > 0 || this.#settings.length > 0 || work.hasCursors || work.isReadOnly;
+    const takesData = work.executed.some(({ statement }) => statement.words[0] === "COPY");
+    return guard.mayMoveAlong && work.executed.length > 0 && !needsMore && !takesData && !this.#mustCheck;
+  }
+
+  /** Records the work, which stays since the guard has moved along. */
+  async keptAlong(hasWritten: boolean): Promise<void> {
+    const { session, guard, did } = this.#parts;
+    const { work } = this;
+    this.#isUnrecorded = true;
+    did(work.done(work.onlyReads && hasWritten));
+    this.#isUnrecorded = false;
+    this.work = new Work(this.#settings);
+    // A cancel that came late.
+    if (session.state !== "T") await guard.back();
   }
 
   /** Goes on with another unit of work in the same turn. */
@@ -155,9 +162,8 @@ export class ClientUnits {
 
   /** Nothing of the work stays. */
   async undo(): Promise<void> {
-    const { session, facts } = this.#parts;
-    await session.control(BACK);
-    if (!facts.isSettled) facts.numbers = undefined;
+    if (this.#isUnrecorded) throw new Error("what a client did could not be recorded");
+    await this.#parts.guard.back();
     this.work = new Work(this.#settings);
   }
 
@@ -174,6 +180,11 @@ export class ClientUnits {
     this.#release = undefined;
   }
 
+  get #mustCheck(): boolean {
+    const { onlyReads, changesDefinitions } = this.work;
+    return (this.#parts.guard.hasDeferrable && !onlyReads) || changesDefinitions;
+  }
+
   get #patience(): number | undefined {
     const set = this.#settings.find(({ name }) => name === "lock_timeout");
     const ms = Number(set?.value ?? 0);
@@ -184,26 +195,6 @@ export class ClientUnits {
     this.work = new Work(this.#settings);
     const make = settingStatement(this.#settings, "client");
     if (make !== undefined) await this.#parts.session.control(make);
-  }
-
-  async #learnFacts(mayRead: boolean): Promise<void> {
-    const { facts, session } = this.#parts;
-    if (facts.at !== session.otherRuns) {
-      const [[hasDeferrable] = []] = await session.control(DEFERRABLE);
-      const at = session.otherRuns;
-      Object.assign(facts, {
-        hasDeferrable: hasDeferrable === "t",
-        numbers: undefined,
-        isSettled: false,
-        at,
-      });
-    }
-    if (mayRead) facts.numbers ??= await this.#numbers();
-  }
-
-  async #numbers(): Promise<string | undefined> {
-    const [[numbers] = []] = await this.#parts.session.control(NUMBERS);
-    return numbers ?? undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ClientStatement, clientStatements, ownName } from "./client-statement.ts";
+import { type ClientStatement, ownName, type StatementReader } from "./client-statement.ts";
 import { ClientFailure } from "./client-units.ts";
 import type { ClientMessage } from "./inbox.ts";
 import type { ServerSession } from "./server-session.ts";
@@ -20,10 +20,11 @@ import { Executed, type Parameters, type RunnableStatement, type Work } from "./
 export interface QueryingClient {
   readonly parts: { readonly session: ServerSession };
   readonly units: { readonly isOpen: boolean; readonly work: Work };
+  readonly reader: StatementReader;
   /** Whether the request has failed, so that the rest of it is not done. */
   readonly hasFailed: boolean;
   /** Waits for a turn, unless the client has it. */
-  enter(mayRead: boolean): Promise<void>;
+  enter(): Promise<void>;
   answer(bytes: Buffer): boolean;
   /** Waits until the server has answered everything. */
   allAnswered(): Promise<void>;
@@ -101,11 +102,11 @@ export class ExtendedQueries {
   async #parse(reader: ContentReader): Promise<void> {
     const [name, text] = [reader.text(), reader.text()];
     const types = Buffer.from(reader.rest);
-    const statements = clientStatements(text, this.#prefix);
+    const statements = this.#client.reader.read(text);
     if (statements.length > 1) throw new ClientFailure(SEVERAL);
     const [statement] = statements;
     if (name !== "") this.hasNames = true;
-    await this.#client.enter(statement?.does !== "run" || statement.reads);
+    await this.#client.enter();
     if (statement !== undefined && statement.does !== "run") {
       if (!(await this.#quiet())) return;
       if (statement.does === "refused") return await this.#client.perform(statement);
@@ -131,7 +132,7 @@ export class ExtendedQueries {
     const prepared = this.#prepared.get(name);
     if (prepared === undefined && name !== "") throw new ClientFailure(notPrepared(name));
     const { statement, types = Buffer.alloc(2) } = prepared ?? {};
-    await this.#client.enter(statement?.does !== "run" || statement.reads);
+    await this.#client.enter();
     this.#portals.set(portal, { statement, parameters: { types, values } });
     if (statement !== undefined && statement.does !== "run") {
       if (await this.#quiet()) this.#client.answer(BOUND);
@@ -144,7 +145,7 @@ export class ExtendedQueries {
 
   async #describe(reader: ContentReader, bytes: Buffer): Promise<void> {
     const [kind, name] = [reader.byte(), reader.text()];
-    await this.#client.enter(true);
+    await this.#client.enter();
     const { statement } = (kind === "S" ? this.#prepared : this.#portals).get(name) ?? {};
     if (statement !== undefined && statement.does !== "run") {
       if (!(await this.#quiet())) return;
@@ -159,7 +160,7 @@ export class ExtendedQueries {
   async #execute(reader: ContentReader, bytes: Buffer): Promise<void> {
     const portal = this.#portals.get(reader.text());
     const { statement } = portal ?? {};
-    await this.#client.enter(true);
+    await this.#client.enter();
     if (statement !== undefined && statement.does !== "run") {
       if (await this.#quiet()) await this.#client.perform(statement);
       return;
@@ -179,7 +180,7 @@ export class ExtendedQueries {
 
   async #close(reader: ContentReader, bytes: Buffer): Promise<void> {
     const [kind, name] = [reader.byte(), reader.text()];
-    await this.#client.enter(true);
+    await this.#client.enter();
     const from = kind === "S" ? this.#prepared : this.#portals;
     const { statement } = from.get(name) ?? {};
     from.delete(name);

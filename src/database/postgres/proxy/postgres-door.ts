@@ -7,6 +7,7 @@ import { type ClientDoor, type ClientDoorParts, clientSocketName } from "../../s
 import type { PostgresConnection } from "../postgres-connection.ts";
 import { type ClientParts, ClientSession } from "./client-session.ts";
 import { ClientFailure, responseOf } from "./client-units.ts";
+import { PlanGuard } from "./plan-guard.ts";
 import { ServerSession } from "./server-session.ts";
 import { PlanSettings } from "./settings.ts";
 import { FirstWords, type SessionWish, settingsOf } from "./startup.ts";
@@ -30,6 +31,8 @@ export interface PostgresDoorParts extends ClientDoorParts {
   readonly user: string;
   readonly database: string;
   readonly patienceMs: number;
+  /** How many savepoints of the plan's checkpoints there are. */
+  readonly savepoints: () => number;
   /** Makes the server end the running statement. */
   readonly stop: () => Promise<void>;
 }
@@ -53,9 +56,9 @@ export class PostgresDoor implements ClientDoor {
     this.#parts = parts;
     const { connection, turns, patienceMs, whyClosed, did, stop } = parts;
     const session = new ServerSession(connection);
-    const facts = { numbers: undefined, isSettled: false, hasDeferrable: true, at: -1 };
     const settings = new PlanSettings(session);
-    this.#clientParts = { session, turns, settings, facts, patienceMs, whyClosed, did, stop };
+    const guard = new PlanGuard(session, parts.savepoints);
+    this.#clientParts = { session, turns, settings, guard, patienceMs, whyClosed, did, stop };
     this.#server = createServer({ allowHalfOpen: false }, (socket) => this.#welcome(socket));
   }
 
@@ -175,7 +178,7 @@ export class PostgresDoor implements ClientDoor {
       return this.#reports;
     const { units } = session;
     try {
-      await units.open(undefined, true, session.inbox.ended);
+      await units.open(undefined, () => session.inbox.ended);
       await units.startWith(wanted);
       const reports = await this.#readReports();
       if (wanted.size === 0) this.#reports = reports;

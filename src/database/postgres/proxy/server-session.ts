@@ -1,6 +1,5 @@
 import type { Hash } from "node:crypto";
 import type { BorrowedStream } from "../../server/streams/borrowed-stream.ts";
-import { writeGathered } from "../../server/streams/gathered-writes.ts";
 import type { PostgresConnection } from "../postgres-connection.ts";
 import {
   errorFields,
@@ -16,6 +15,8 @@ import {
 export interface Awaited {
   /** The types of messages that end its answer. */
   readonly ends: string;
+  /** Whether the client gets what the server says at the end about the transaction, if there still is one. */
+  readonly saysReady?: boolean;
   /** Whether the answer is for us, and not for the client. */
   readonly hidden?: boolean;
   /** The types of messages of the answer that are not for the client. */
@@ -47,6 +48,9 @@ export class ControlError extends Error {
 const ASYNCHRONOUS = "NSA";
 const READY = "Z";
 const NOTHING = Buffer.alloc(0);
+/** A message of more bytes is not copied. */
+const SMALL = 1 << 12;
+const MOST_UNSENT = 16;
 /** The list of the types of parameters. */
 const NO_TYPES = Buffer.alloc(2);
 
@@ -61,6 +65,8 @@ export class ServerSession implements MessageSink {
   #awaited: Awaited[] = [];
   #taker: AnswerTaker | undefined;
   #out: Buffer[] = [];
+  /** What is sent in one go reaches the server in one piece, so that it is not woken for each message. */
+  #unsent: Buffer[] = [];
   readonly #row: Buffer[] = [];
   #idle = Promise.withResolvers<void>();
   #failure: unknown;
@@ -92,6 +98,11 @@ export class ServerSession implements MessageSink {
     return this.#connection.runs;
   }
 
+  /** Leaves a script to be run before others use the connection. */
+  leave(script: string | undefined): void {
+    this.#connection.due = script;
+  }
+
   begin(taker: AnswerTaker | undefined): void {
     this.#taker = taker;
     this.#reader = new MessageReader("Dd");
@@ -102,6 +113,7 @@ export class ServerSession implements MessageSink {
   }
 
   end(): void {
+    this.#flush();
     this.#borrowed?.stream.off("close", this.#lost);
     this.#borrowed?.stream.resume();
     this.#borrowed?.giveBack(this.#reader.rest);
@@ -119,9 +131,29 @@ export class ServerSession implements MessageSink {
       if (this.#awaited.length === 0) this.#idle = Promise.withResolvers();
       this.#awaited.push(awaited);
     }
-    if (writeGathered(stream, bytes)) return;
+    if (this.#gather(bytes) || !stream.writableNeedDrain) return;
     const drained = new Promise<void>((done) => stream.once("drain", done));
     await (this.isIdle ? drained : Promise.race([drained, this.#idle.promise]));
+  }
+
+  /** Returns false if it was written. */
+  #gather(bytes: Buffer): boolean {
+    if (this.#unsent.length === 0) process.nextTick(() => this.#flush());
+    this.#unsent.push(bytes);
+    if (bytes.length <= SMALL && this.#unsent.length < MOST_UNSENT) return true;
+    this.#flush();
+    return false;
+  }
+
+  #flush(): void {
+    const [first = NOTHING, ...rest] = this.#unsent.splice(0);
+    const bytes = rest.length === 0 ? first : Buffer.concat([first, ...rest]);
+    if (bytes.length > 0) this.#borrowed?.stream.write(bytes);
+  }
+
+  /** Adds to what the client gets. */
+  show(bytes: Buffer): void {
+    this.#out.push(bytes);
   }
 
   /**
@@ -134,7 +166,7 @@ export class ServerSession implements MessageSink {
     const on = (type: string, bytes: Buffer) => {
       if (type !== "E") return;
       awaited.on?.(type, bytes);
-      this.#borrowed?.stream.write(SYNC);
+      this.#gather(SYNC);
     };
     await this.send(NOTHING, { ends: "1", hides: "1", on });
     await this.send(Buffer.concat([message("P", "", text, NO_TYPES), message("Q", text)]), awaited);
@@ -171,8 +203,9 @@ export class ServerSession implements MessageSink {
     }
     head.on?.(type, bytes);
     // The proxy says itself when a client is to go on, and in what state.
-    const isForClient = head.hidden !== true && head.hides?.includes(type) !== true;
-    if (isForClient && type !== READY) this.#out.push(bytes);
+    const isForClient = isShown(head, type);
+    const isLast = type === READY && (head.saysReady !== true || this.state === "I");
+    if (isForClient && !isLast) this.#out.push(bytes);
     if (type === "E") {
       this.isCopying = false;
       if (isForClient) this.onError(bytes);
@@ -197,7 +230,7 @@ export class ServerSession implements MessageSink {
     const [head] = this.#awaited;
     if (head === undefined) return;
     head.digest?.()?.update(bytes);
-    if (head.hidden !== true) this.#out.push(bytes);
+    if (isShown(head, type)) this.#out.push(bytes);
     else if (head.on !== undefined) {
       this.#row.push(bytes);
       if (isLast) head.on(type, Buffer.concat(this.#row.splice(0)));
@@ -239,6 +272,10 @@ export class ServerSession implements MessageSink {
     // Nobody may be waiting just now.
     this.#idle.promise.catch(() => undefined);
   };
+}
+
+function isShown({ hidden, hides }: Awaited, type: string): boolean {
+  return hidden !== true && hides?.includes(type) !== true;
 }
 
 const GONE = new Error("The connection to the server is lost.");

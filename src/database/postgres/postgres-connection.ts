@@ -1,13 +1,15 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import type { Client as PostgresClient } from "pg";
+import type { Client as PostgresClient, Submittable } from "pg";
 import { hideSecret } from "../../core/resource/secret-url.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import { type AnsweringServer, answerTo, endWithin, holdStream, listenTo } from "../server/server-answer.ts";
 import type { ServerLogin } from "../server/server-database.ts";
 import { passwordInTheClear } from "../server/server-errors.ts";
+import type { ScriptStatement } from "../server/server-statements.ts";
 import { parseServerUrl } from "../server/server-url.ts";
 import { type BorrowedStream, borrowStream } from "../server/streams/borrowed-stream.ts";
+import { CopyIn } from "./copy-in.ts";
 import { postgresError } from "./postgres-errors.ts";
 import { postgresValue } from "./postgres-values.ts";
 
@@ -78,28 +80,44 @@ export class PostgresConnection {
    * user's; it is undefined for ours.
    */
   async run(sql: string, values: readonly unknown[] = [], which?: string): Promise<PostgresResult> {
-    this.#runs += 1;
-    const { due } = this;
-    this.due = undefined;
-    const ask = async () => {
-      if (due !== undefined) await this.#client.query(due);
-      return await this.#client.query({
+    const result = await this.#ask(sql, which, () =>
+      this.#client.query({
         text: sql,
         values: [...values],
         rowMode: "array",
         queryMode: "extended",
         types: { getTypeParser: () => (text: unknown) => text },
-      } as unknown as Parameters<PostgresClient["query"]>[0]);
+      } as unknown as Parameters<PostgresClient["query"]>[0]),
+    );
+    const { fields, rows, rowCount, command } = result as unknown as RawResult;
+    return {
+      command,
+      columns: fields.map(({ name }) => name),
+      rows: rows.map((row) => row.map((value, at) => postgresValue(value, fields[at]?.dataTypeID ?? 0))),
+      changes: CHANGING.includes(command) ? (rowCount ?? 0) : 0,
     };
+  }
+
+  /** Runs a statement of a script: one with data is a COPY of them. */
+  async runStatement({ sql, data }: ScriptStatement, which: string): Promise<PostgresResult> {
+    if (data === undefined) return await this.run(sql, [], which);
+    const changes = await this.#ask(sql, which, async () => {
+      const copy = new CopyIn(sql, data);
+      this.#client.query(copy as unknown as Submittable);
+      return await copy.copied;
+    });
+    return { command: "COPY", columns: [], rows: [], changes };
+  }
+
+  async #ask<T>(sql: string, which: string | undefined, ask: () => Promise<T>): Promise<T> {
+    this.#runs += 1;
+    const { due } = this;
+    this.due = undefined;
     try {
-      const result = await answerTo(this.#answering, { sql, isOwn: which === undefined }, ask);
-      const { fields, rows, rowCount, command } = result as unknown as RawResult;
-      return {
-        command,
-        columns: fields.map(({ name }) => name),
-        rows: rows.map((row) => row.map((value, at) => postgresValue(value, fields[at]?.dataTypeID ?? 0))),
-        changes: CHANGING.includes(command) ? (rowCount ?? 0) : 0,
-      };
+      return await answerTo(this.#answering, { sql, isOwn: which === undefined }, async () => {
+        if (due !== undefined) await this.#client.query(due);
+        return await ask();
+      });
     } catch (thrown) {
       throw postgresError(thrown, this.#login.location, this.#login.secret, which);
     }

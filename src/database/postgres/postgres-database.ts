@@ -92,13 +92,11 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
     await this.connection.run("SET TRANSACTION READ ONLY");
   }
 
-  protected override async runStatement(
-    { sql, words }: ScriptStatement,
-    which: string,
-  ): Promise<ServerStatement> {
+  protected override async runStatement(statement: ScriptStatement, which: string): Promise<ServerStatement> {
+    const { sql, words } = statement;
     const looked = isReading(words) ? await this.#look(sql) : undefined;
     this.cancellation.assertGoing();
-    const result = looked ?? (await this.connection.run(sql, [], which));
+    const result = looked ?? (await this.connection.runStatement(statement, which));
     if (!this.connection.isInTransaction) throw endedByItself(this.login.location);
     return { ...result, sql, effect: effectOf(words, looked === undefined) };
   }

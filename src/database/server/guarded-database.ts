@@ -1,13 +1,9 @@
 import type { StatementResult } from "../../core/values/query.ts";
 import { Cancellation } from "./cancellation.ts";
+import { scriptStatements } from "./psql-script.ts";
 import type { ServerLogin, ServerStatement } from "./server-database.ts";
 import { whichOf } from "./server-errors.ts";
-import {
-  type Dialect,
-  type ScriptStatement,
-  statementsOf,
-  withoutOwnTransactions,
-} from "./server-statements.ts";
+import { type Dialect, type ScriptStatement, withoutOwnTransactions } from "./server-statements.ts";
 
 /** The savepoint that encloses what may still fail. Clients of a plan have no savepoint of this name. */
 export const GUARD = "drydock_guard";
@@ -74,7 +70,7 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   }
 
   async run(script: string, { readOnly = false } = {}): Promise<readonly ServerStatement[]> {
-    const statements = withoutOwnTransactions(statementsOf(script, this.#traits.dialect));
+    const statements = withoutOwnTransactions(scriptStatements(script, this.#traits.dialect));
     for (const statement of statements) this.assertRunnable(statement, readOnly);
     const results: ServerStatement[] = [];
     try {

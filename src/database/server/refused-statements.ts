@@ -26,8 +26,8 @@ const POSTGRES: readonly Rule[] = [
   ],
   [/^DECLARE\b.*\bWITH HOLD\b/, "a transaction with such a cursor can't be prepared"],
   [
-    /^COPY\b.*\b(?:STDIN|STDOUT)\b/,
-    "a script has no stream to copy from or to; run it by a client such as psql, inside the plan",
+    /^COPY\b.*\bTO STDOUT\b/,
+    "a script has no stream to copy to; run it by a client such as psql, inside the plan",
   ],
 ];
 
@@ -49,9 +49,17 @@ const MYSQL: readonly Rule[] = [
   [/^(?:PREPARE|EXECUTE|DEALLOCATE)\b/, "the statement that it would run can't be checked"],
 ];
 
+const SAME_ENCODING = /\b(?:utf-?8|unicode|default)\b/i;
+
 /** Refuses a statement that can't be run in a held transaction. */
-export function assertRunnable({ words }: ScriptStatement, dialect: Dialect): void {
+export function assertRunnable({ sql, words }: ScriptStatement, dialect: Dialect): void {
   const text = words.join(" ");
+  if (
+    dialect === "postgres" &&
+    /^SET (?:(?:SESSION|LOCAL) )?(?:CLIENT_ENCODING|NAMES)\b/.test(text) &&
+    !SAME_ENCODING.test(sql)
+  )
+    throw refused(words, "a script is read as UTF-8, whatever it says");
   const rule = (dialect === "postgres" ? POSTGRES : MYSQL).find(([begins]) => begins.test(text));
   if (rule !== undefined) throw refused(words, rule[1]);
   if (dialect === "mysql" && !MYSQL_ALLOWED.test(text))

@@ -16,6 +16,8 @@ export interface ScriptStatement {
   readonly sql: string;
   /** The words in capitals, without quoted text; the first one is "(" if the statement begins with it. */
   readonly words: readonly string[];
+  /** What follows a COPY … FROM stdin in a script. */
+  readonly data?: string;
 }
 
 interface Token {
@@ -49,19 +51,45 @@ const PATTERNS: { readonly [dialect in Dialect]: RegExp } = {
   ),
 };
 
-/** The statements of a script, in order. Space and comments alone are no statement. */
-export function statementsOf(script: string, dialect: Dialect): ScriptStatement[] {
+/** What a script for PostgreSQL's own client has beside statements. Each returns where the rest begins. */
+export interface ScriptExtras {
+  /** Is there a command of the client at this place? Undefined if not. */
+  commandAt(script: string, at: number): number | undefined;
+  /** The data that follow a statement; undefined if it takes none. */
+  dataAfter(
+    statement: ScriptStatement,
+    script: string,
+    at: number,
+  ): { readonly data: string; readonly end: number } | undefined;
+}
+
+/** The statements of a text, in order. Space and comments alone are no statement. */
+export function statementsOf(text: string, dialect: Dialect, extras?: ScriptExtras): ScriptStatement[] {
   const statements: ScriptStatement[] = [];
   const open = new OpenStatement();
-  for (const token of tokens(script, dialect)) {
+  for (let at = 0; at < text.length; ) {
+    const command = open.isEmpty ? extras?.commandAt(text, at) : undefined;
+    if (command !== undefined) {
+      at = command;
+      open.restart(at);
+      continue;
+    }
+    const token = tokenAt(text, dialect, at);
+    at += token.text.length;
     if (token.kind === "semicolon" && !(dialect === "postgres" && open.keepsSemicolons)) {
-      if (!open.isEmpty)
-        statements.push({ sql: script.slice(open.from, token.at).trim(), words: open.words });
-      open.restart(token.at + 1);
+      if (!open.isEmpty) {
+        const statement = { sql: text.slice(open.from, token.at).trim(), words: open.words };
+        const { data, end = at } = extras?.dataAfter(statement, text, at) ?? {};
+        statements.push(data === undefined ? statement : { ...statement, data });
+        at = end;
+      }
+      open.restart(at);
     } else open.take(token);
   }
-  if (!open.isEmpty) statements.push({ sql: script.slice(open.from).trim(), words: open.words });
-  return statements;
+  if (open.isEmpty) return statements;
+  const last = { sql: text.slice(open.from).trim(), words: open.words };
+  extras?.dataAfter(last, text, text.length);
+  return [...statements, last];
 }
 
 const BEGINS = /^(?:BEGIN|START TRANSACTION)(?: WORK| TRANSACTION)?(?: READ WRITE)?$/;
@@ -122,15 +150,11 @@ class OpenStatement {
   }
 }
 
-function* tokens(script: string, dialect: Dialect): Generator<Token> {
+function tokenAt(script: string, dialect: Dialect, at: number): Token {
   const pattern = PATTERNS[dialect];
-  for (let at = 0; at < script.length; ) {
-    pattern.lastIndex = at;
-    const { groups = {}, 0: text = "" } = pattern.exec(script) ?? {};
-    const token = whole(script, dialect, { at, text, groups });
-    yield token;
-    at += token.text.length;
-  }
+  pattern.lastIndex = at;
+  const { groups = {}, 0: text = "" } = pattern.exec(script) ?? {};
+  return whole(script, dialect, { at, text, groups });
 }
 
 interface Match {

@@ -1,7 +1,8 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import type { StatementResult } from "../../core/values/query.ts";
+import { scriptStatements } from "../../database/server/psql-script.ts";
 import { whichOf } from "../../database/server/server-errors.ts";
-import { type Dialect, statementsOf } from "../../database/server/server-statements.ts";
+import type { Dialect, ScriptStatement } from "../../database/server/server-statements.ts";
 import { isReading } from "../../database/server/statement-effect.ts";
 
 /** Statements about transactions, and some that no transaction may have around them. */
@@ -22,7 +23,7 @@ const ALONE = [
 /** A connection of the plan's user, which nobody else uses. */
 export interface ScriptConnection {
   readonly dialect: Dialect;
-  run(sql: string, which?: string): Promise<StatementResult>;
+  run(statement: ScriptStatement, which: string): Promise<StatementResult>;
   /** Cuts the connection. */
   drop(): void;
   close(): Promise<void>;
@@ -37,20 +38,21 @@ export async function runScript(
   const stop = () => connection.drop();
   signal.addEventListener("abort", stop);
   try {
-    const statements = statementsOf(script, connection.dialect);
+    const statements = scriptStatements(script, connection.dialect);
     const hasOwn = statements.some(({ words }) => isAlone(words, connection.dialect));
     if (readOnly && (hasOwn || statements.some(({ words }) => mayCommit(words, connection.dialect))))
       throw new UsageError("Only reading is allowed, in a transaction that the script can't have a say in.", {
         hint: "Leave out statements about transactions, and those that write.",
         code: "READ_ONLY",
       });
-    if (!hasOwn) await connection.run(`START TRANSACTION ${readOnly ? "READ ONLY" : "READ WRITE"}`);
+    const own = async (sql: string) => await connection.run({ sql, words: [] }, "");
+    if (!hasOwn) await own(`START TRANSACTION ${readOnly ? "READ ONLY" : "READ WRITE"}`);
     const results: StatementResult[] = [];
-    for (const [at, { sql }] of statements.entries()) {
-      const { columns, rows, changes } = await connection.run(sql, whichOf(at, statements.length));
+    for (const [at, statement] of statements.entries()) {
+      const { columns, rows, changes } = await connection.run(statement, whichOf(at, statements.length));
       results.push({ columns, rows, changes });
     }
-    if (!hasOwn) await connection.run("COMMIT", "");
+    if (!hasOwn) await own("COMMIT");
     return results;
   } finally {
     signal.removeEventListener("abort", stop);

@@ -19,7 +19,7 @@ import { tablePath } from "../../database/server/clone/row-paths.ts";
 import type { ServerLogin } from "../../database/server/server-database.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import type { Clone, CloneParts } from "../database-snapshot/clone.ts";
-import { runScript } from "../database-snapshot/run-script.ts";
+import { runScript, type ScriptConnection } from "../database-snapshot/run-script.ts";
 import { copyData, removeData } from "./data-folders.ts";
 
 const POINTS = {
@@ -142,8 +142,8 @@ export class MariadbClone implements Clone {
     const location = this.#server.url(user, database);
     const login = { location, secret: this.#server.clientPassword, patienceMs: CLONE_PATIENCE_MS };
     const connection = await MysqlConnection.open(login);
-    const run = async (sql: string, which?: string) => await connection.run(sql, which);
     const { drop, close } = { drop: () => connection.drop(), close: () => connection.close() };
+    const run: ScriptConnection["run"] = ({ sql }, which) => connection.run(sql, which);
     return await runScript({ dialect: "mysql", run, drop, close }, script, { readOnly, signal });
   }
 

@@ -24,7 +24,7 @@ import { tablePath } from "../../database/server/clone/row-paths.ts";
 import type { ServerLogin } from "../../database/server/server-database.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import type { Clone, CloneParts } from "../database-snapshot/clone.ts";
-import { runScript } from "../database-snapshot/run-script.ts";
+import { runScript, type ScriptConnection } from "../database-snapshot/run-script.ts";
 
 const MAKE_BASE = failpoint("clone.base");
 
@@ -137,8 +137,8 @@ export class PostgresClone implements Clone {
     const location = this.#server.url(user, database);
     const login = { location, secret: this.#server.clientPassword, patienceMs: CLONE_PATIENCE_MS };
     const connection = await PostgresConnection.open(login);
-    const run = async (sql: string, which?: string) => await connection.run(sql, [], which);
     const { drop, close } = { drop: () => connection.drop(), close: () => connection.close() };
+    const run: ScriptConnection["run"] = (statement, which) => connection.runStatement(statement, which);
     return await runScript({ dialect: "postgres", run, drop, close }, script, { readOnly, signal });
   }
 

@@ -66,7 +66,7 @@ export class ServerSession implements MessageSink {
   #taker: AnswerTaker | undefined;
   #out: Buffer[] = [];
   /** What is sent in one go reaches the server in one piece, so that it is not woken for each message. */
-  #unsent: Buffer[] = [];
+  readonly #unsent: Buffer[] = [];
   readonly #row: Buffer[] = [];
   #idle = Promise.withResolvers<void>();
   #failure: unknown;

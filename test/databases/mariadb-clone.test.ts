@@ -65,6 +65,45 @@ describe("a clone of a MariaDB database", { skip: whyNoServer("mariadb") ?? fals
     assert.equal(await scene.original("SELECT v FROM t ORDER BY id"), "one\ntwo\nthree");
   });
 
+  it("[B4][B6] has all rows and lands all changes, whatever limits its server sets for sessions", async () => {
+    await using scene = await MariadbCloneScene.make(
+      server,
+      `${TABLE}; CREATE TABLE k (a INT, b INT, c INT, v INT, PRIMARY KEY (a, b, c)); INSERT INTO k SELECT seq, 1, 2, 0 FROM seq_1_to_9;
+       CREATE TABLE bare (v INT); INSERT INTO bare VALUES (1), (1), (2), (3)`,
+    );
+    const limits = [
+      "sql_select_limit = 2",
+      "group_concat_max_len = 4",
+      "sql_safe_updates = 1",
+      "unique_checks = 0",
+    ];
+    const set = async (values: readonly string[]) =>
+      await server.sql(`SET ${values.map((each) => `GLOBAL ${each}`).join(", ")}`);
+    await set(limits);
+    try {
+      await scene.makePlan();
+      const counts = "SELECT (SELECT COUNT(*) FROM t), (SELECT COUNT(*) FROM k), (SELECT COUNT(*) FROM bare)";
+      assert.equal(await scene.shown(counts), "3|9|4");
+      await scene.inside(async (client) => {
+        assert.ok(client !== undefined);
+        await client.query("SET sql_safe_updates = 0");
+        for (const sql of ["UPDATE t SET v = 'new'", "UPDATE k SET v = a", "DELETE FROM bare WHERE v < 3"])
+          await client.query(sql);
+      });
+      await scene.apply();
+    } finally {
+      await set([
+        "sql_select_limit = DEFAULT",
+        "group_concat_max_len = DEFAULT",
+        "sql_safe_updates = 0",
+        "unique_checks = 1",
+      ]);
+    }
+    const landed =
+      "SELECT (SELECT GROUP_CONCAT(v) FROM t), (SELECT SUM(v) FROM k), (SELECT GROUP_CONCAT(v) FROM bare)";
+    assert.equal((await scene.original(landed)).replaceAll("\t", "|"), "new,new,new|45|3");
+  });
+
   it("[B4] lives apart: without a network, rights outside of the database, and inherited transactions", async () => {
     await using scene = await MariadbCloneScene.make(server, TABLE);
     await scene.makePlan();

@@ -15,6 +15,11 @@ export class Turns {
     return this.#holder !== undefined;
   }
 
+  /** Whether somebody waits for the turn of another user. */
+  get isWaitedFor(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /** Takes the turn if nobody has it; the result ends it. */
   takeNow(holder: string): (() => void) | undefined {
     return this.#holder === undefined ? this.#begun(holder) : undefined;

@@ -4,7 +4,12 @@ import type { MysqlConnection } from "../mysql-connection.ts";
 const EXACT = [
   "time_zone = '+00:00'",
   "sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION,NO_DIR_IN_CREATE'",
-  "sql_select_limit = DEFAULT",
+  // The server may have others for every session.
+  "sql_select_limit = 18446744073709551615",
+  "group_concat_max_len = 1048576",
+  "sql_safe_updates = 0",
+  "sql_big_selects = 1",
+  "unique_checks = 1",
   "sql_auto_is_null = 0",
   "innodb_lock_wait_timeout = 10",
   "lock_wait_timeout = 10",

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { messageOf } from "../../../core/errors/errors.ts";
 import { Interruption } from "../../server/interruption.ts";
+import { sayLastWord } from "../../server/streams/last-word.ts";
 import { ENDING, TOO_LONG, UNKNOWN } from "./client-errors.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { ClientTransaction } from "./client-transaction.ts";
@@ -28,9 +29,6 @@ import { EMPTY, oneTooMany, statementsIn } from "./statements/client-texts.ts";
 import type { Reading } from "./statements/statement-text.ts";
 import { Executed, isOfSavepoints } from "./work.ts";
 
-/** So long a client has to take our last word. */
-const LAST_WORD_MS = 1000;
-
 /** The session of one client. It reads a command only when the last one is answered. */
 export class ClientSession implements PreparingClient {
   readonly parts: ClientParts;
@@ -57,6 +55,7 @@ export class ClientSession implements PreparingClient {
     this.units.settings = parts.settingsOf(login);
     this.#allowsSeveral = (login.capabilities & CAPABILITY.multiStatements) !== 0;
     this.replies = new Replies(socket, {
+      taking: parts,
       status: () => this.#transaction.status(this.units.isOpen),
       countsFound: (login.capabilities & CAPABILITY.foundRows) !== 0,
       noBackslashes: () => this.#reading.noBackslashes,
@@ -89,10 +88,7 @@ export class ClientSession implements PreparingClient {
 
   /** Ends the session from our side. */
   endWith(error: ClientError): void {
-    if (this.#socket.writable) this.#socket.end(packets(errorContent(error), 0));
-    this.#socket.destroySoon();
-    // A client that takes nothing must not keep its turn.
-    setTimeout(() => this.#socket.destroy(), LAST_WORD_MS).unref();
+    sayLastWord(this.#socket, packets(errorContent(error), 0));
   }
 
   /** Ends the running statement, or the wait for a turn. */

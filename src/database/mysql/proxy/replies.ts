@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { type TakingTime, takenInTime } from "../../server/streams/taken-in-time.ts";
 import type { AnswerPart } from "./protocol/answer.ts";
 import {
   type ClientError,
@@ -15,6 +16,7 @@ import type { AnswerTaker } from "./server-session.ts";
 
 /** What a client has to be told in another way than the server tells it. */
 export interface ClientView {
+  readonly taking: TakingTime;
   /** The flags of the client's own transaction. */
   readonly status: () => number;
   /** Whether it counts the rows that an UPDATE found, and not those that it changed. */
@@ -100,11 +102,7 @@ export class Replies implements AnswerTaker {
   }
 
   async drained(): Promise<void> {
-    if (this.#socket.destroyed || !this.#socket.writableNeedDrain) return;
-    await new Promise<void>((done) => {
-      this.#socket.once("drain", done);
-      this.#socket.once("close", done);
-    });
+    await takenInTime(this.#socket, this.#view.taking);
   }
 
   #translated(part: AnswerPart, content: Buffer): Buffer {

@@ -2,6 +2,8 @@ import type { Socket } from "node:net";
 import { messageOf } from "../../../core/errors/errors.ts";
 import { Interruption } from "../../server/interruption.ts";
 import { writeGathered } from "../../server/streams/gathered-writes.ts";
+import { sayLastWord } from "../../server/streams/last-word.ts";
+import { takenInTime } from "../../server/streams/taken-in-time.ts";
 import { type ClientStatement, READ_ONLY, StatementReader } from "./client-statement.ts";
 import { ClientFailure, ClientUnits, type PlanParts, responseOf } from "./client-units.ts";
 import { ExtendedQueries, type QueryingClient } from "./extended-queries.ts";
@@ -23,9 +25,6 @@ import {
   type TransactionState,
 } from "./wire.ts";
 import { Executed, FUNCTION_CALL, type RunnableStatement } from "./work.ts";
-
-/** So long a client has to take our last word. */
-const LAST_WORD_MS = 1000;
 
 export interface ClientParts extends PlanParts {
   /** Makes the server end the running statement. */
@@ -91,20 +90,12 @@ export class ClientSession implements AnswerTaker, QueryingClient {
   }
 
   async drained(): Promise<void> {
-    if (this.#socket.destroyed || !this.#socket.writableNeedDrain) return;
-    await new Promise<void>((done) => {
-      this.#socket.once("drain", done);
-      this.#socket.once("close", done);
-    });
+    await takenInTime(this.#socket, this.parts);
   }
 
   /** Ends the session from our side. */
   endWith(error: ClientError): void {
-    this.answer(errorResponse(error, "FATAL"));
-    this.#socket.end();
-    this.#socket.destroySoon();
-    // A client that takes nothing must not keep its turn.
-    setTimeout(() => this.#socket.destroy(), LAST_WORD_MS).unref();
+    sayLastWord(this.#socket, errorResponse(error, "FATAL"));
   }
 
   /** Ends the running statement, or the wait for a turn. */

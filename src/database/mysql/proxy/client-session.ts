@@ -1,12 +1,13 @@
 import type { Socket } from "node:net";
 import { messageOf } from "../../../core/errors/errors.ts";
 import { Interruption } from "../../server/interruption.ts";
+import type { Inbox } from "../../server/streams/inbox.ts";
 import { sayLastWord } from "../../server/streams/last-word.ts";
 import { ENDING, TOO_LONG, UNKNOWN } from "./client-errors.ts";
+import type { ClientMessage } from "./client-messages.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { ClientTransaction } from "./client-transaction.ts";
 import { ClientFailure, ClientUnits } from "./client-units.ts";
-import type { Inbox } from "./inbox.ts";
 import { PreparedStatements, type PreparingClient } from "./prepared-statements.ts";
 import type { AnswerPart, AnswerShape } from "./protocol/answer.ts";
 import { COMMAND, textCommand } from "./protocol/commands.ts";
@@ -34,7 +35,7 @@ export class ClientSession implements PreparingClient {
   readonly parts: ClientParts;
   readonly units: ClientUnits;
   readonly replies: Replies;
-  readonly inbox: Inbox;
+  readonly inbox: Inbox<ClientMessage>;
   readonly #socket: Socket;
   readonly #login: Login;
   readonly #prepared: PreparedStatements;
@@ -46,7 +47,7 @@ export class ClientSession implements PreparingClient {
   #isLeaving = false;
   #usesLocks = false;
 
-  constructor(socket: Socket, inbox: Inbox, parts: ClientParts, login: Login, name: string) {
+  constructor(socket: Socket, inbox: Inbox<ClientMessage>, parts: ClientParts, login: Login, name: string) {
     this.#socket = socket;
     this.inbox = inbox;
     this.parts = parts;

@@ -3,11 +3,12 @@ import { createServer, type Server, type Socket } from "node:net";
 import { failpoint } from "../../../system/failpoints.ts";
 import { listenIn } from "../../../system/process/private-socket.ts";
 import { type ClientDoor, type ClientDoorParts, clientSocketName } from "../../server/client-unit.ts";
+import { Inbox } from "../../server/streams/inbox.ts";
 import type { MysqlConnection } from "../mysql-connection.ts";
+import { type ClientMessage, clientMessages } from "./client-messages.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { ClientSession } from "./client-session.ts";
 import { ClientFailure, PlanGuard } from "./client-units.ts";
-import { Inbox } from "./inbox.ts";
 import {
   CAPABILITY,
   ENOUGH,
@@ -143,7 +144,7 @@ export class MysqlDoor implements ClientDoor {
   }
 
   async #serve(socket: Socket, id: number): Promise<void> {
-    const inbox = new Inbox(socket);
+    const inbox = new Inbox(socket, clientMessages());
     const { login, sequence } = (await this.#greet(socket, inbox, id)) ?? {};
     if (login === undefined || sequence === undefined) return;
     socket.setTimeout(0);
@@ -165,7 +166,7 @@ export class MysqlDoor implements ClientDoor {
   /** The handshake; the answer to it has the number `sequence`. Undefined if the client is not let in. */
   async #greet(
     socket: Socket,
-    inbox: Inbox,
+    inbox: Inbox<ClientMessage>,
     id: number,
   ): Promise<{ readonly login: Login; readonly sequence: number } | undefined> {
     const { serverVersion: version, hasExtendedMetadata } = this.#parts.connection;
@@ -194,7 +195,7 @@ export class MysqlDoor implements ClientDoor {
   /** The client's proof by a method that is known here. */
   async #proof(
     socket: Socket,
-    inbox: Inbox,
+    inbox: Inbox<ClientMessage>,
     salt: Buffer,
     { method, proof, sequence }: Pick<Login, "method" | "proof"> & { readonly sequence: number },
   ) {

@@ -2,12 +2,13 @@ import type { Socket } from "node:net";
 import { messageOf } from "../../../core/errors/errors.ts";
 import { Interruption } from "../../server/interruption.ts";
 import { writeGathered } from "../../server/streams/gathered-writes.ts";
+import { Inbox } from "../../server/streams/inbox.ts";
 import { sayLastWord } from "../../server/streams/last-word.ts";
 import { takenInTime } from "../../server/streams/taken-in-time.ts";
+import { type ClientMessage, clientMessages } from "./client-messages.ts";
 import { type ClientStatement, READ_ONLY, StatementReader } from "./client-statement.ts";
 import { ClientFailure, ClientUnits, type PlanParts, responseOf } from "./client-units.ts";
 import { ExtendedQueries, type QueryingClient } from "./extended-queries.ts";
-import { type ClientMessage, Inbox } from "./inbox.ts";
 import { ABORTED, refusalOutside } from "./refusals.ts";
 import type { AnswerTaker, Awaited } from "./server-session.ts";
 import {
@@ -37,7 +38,7 @@ export interface ClientParts extends PlanParts {
  * as they are, but for those that are about transactions.
  */
 export class ClientSession implements AnswerTaker, QueryingClient {
-  readonly inbox: Inbox;
+  readonly inbox: Inbox<ClientMessage>;
   readonly units: ClientUnits;
   readonly parts: ClientParts;
   readonly #socket: Socket;
@@ -60,7 +61,8 @@ export class ClientSession implements AnswerTaker, QueryingClient {
     this.#socket = socket;
     this.reader = new StatementReader(prefix);
     this.parts = parts;
-    this.inbox = new Inbox(socket, first);
+    this.inbox = new Inbox(socket, clientMessages());
+    if (first.length > 0) this.inbox.take(first);
     this.units = new ClientUnits(parts, name);
     this.#extended = new ExtendedQueries(this, prefix);
     const isBusy = () => this.units.isOpen && parts.session.isBusy;

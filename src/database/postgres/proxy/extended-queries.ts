@@ -1,6 +1,6 @@
+import type { ClientMessage } from "./client-messages.ts";
 import { type ClientStatement, ownName, type StatementReader } from "./client-statement.ts";
 import { ClientFailure } from "./client-units.ts";
-import type { ClientMessage } from "./inbox.ts";
 import type { ServerSession } from "./server-session.ts";
 import {
   BOUND,

@@ -1,34 +1,27 @@
 import type { Socket } from "node:net";
-import { MessageReader, ProtocolViolation } from "./wire.ts";
-
-export interface ClientMessage {
-  readonly type: string;
-  readonly bytes: Buffer;
-}
-
-/** The server ends its connection, and with it the plan's work, if a message of these types is longer. */
-const SHORT = "CDEHScfX";
-const LONGEST_SHORT = 10_000;
 
 /** While more bytes than this wait, the client is not read. */
 const MOST_WAITING = 1 << 20;
 
+/** Finds messages in what came, and puts each with its size. */
+export type MessageFinder<Message> = (bytes: Buffer, put: (message: Message, size: number) => void) => void;
+
 /** The messages of a client, one after the other. */
-export class Inbox {
+export class Inbox<Message> {
   readonly #socket: Socket;
-  readonly #reader = new MessageReader("");
-  readonly #waiting: ClientMessage[] = [];
+  readonly #find: MessageFinder<Message>;
+  readonly #waiting: { readonly message: Message; readonly size: number }[] = [];
   #bytes = 0;
   #isOver = false;
   #failure: unknown;
   #came = Promise.withResolvers<void>();
   readonly #ended = new AbortController();
 
-  constructor(socket: Socket, first: Buffer) {
+  constructor(socket: Socket, find: MessageFinder<Message>) {
     this.#socket = socket;
-    socket.on("data", (bytes) => this.#take(bytes as Buffer));
+    this.#find = find;
+    socket.on("data", (bytes) => this.take(bytes as Buffer));
     for (const event of ["end", "close"]) socket.once(event, () => this.#end());
-    if (first.length > 0) this.#take(first);
   }
 
   /** Aborts when the client is gone. */
@@ -37,14 +30,14 @@ export class Inbox {
   }
 
   /** The next message; undefined if the client is gone, or once no message is wanted (see `wake`). */
-  async next(isWanted: () => boolean = () => true): Promise<ClientMessage | undefined> {
+  async next(isWanted: () => boolean = () => true): Promise<Message | undefined> {
     for (;;) {
       if (!isWanted()) return undefined;
-      const message = this.#waiting.shift();
-      if (message !== undefined) {
-        this.#bytes -= message.bytes.length;
+      const first = this.#waiting.shift();
+      if (first !== undefined) {
+        this.#bytes -= first.size;
         if (this.#bytes <= MOST_WAITING) this.#socket.resume();
-        return message;
+        return first.message;
       }
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#isOver) return undefined;
@@ -58,18 +51,13 @@ export class Inbox {
     this.#came.resolve();
   }
 
-  #take(bytes: Buffer): void {
-    const sink = {
-      message: (type: string, whole: Buffer) => {
-        if (SHORT.includes(type) && whole.length > LONGEST_SHORT)
-          throw new ProtocolViolation(`a message of type '${type}' is too long`);
-        this.#waiting.push({ type, bytes: whole });
-        this.#bytes += whole.length;
-      },
-      piece: () => undefined,
-    };
+  /** Takes what came. */
+  take(bytes: Buffer): void {
     try {
-      this.#reader.push(bytes, sink);
+      this.#find(bytes, (message, size) => {
+        this.#waiting.push({ message, size });
+        this.#bytes += size;
+      });
     } catch (thrown) {
       this.#failure = thrown;
       this.#socket.pause();

@@ -1,7 +1,7 @@
 import { StatementError } from "../../core/errors/errors.ts";
 import { type Dialect, type ScriptExtras, type ScriptStatement, statementsOf } from "./server-statements.ts";
 
-/** The statements of a script as people have it, such as a dump: a COPY … FROM stdin has its data behind it. */
+/** The statements of a script for psql, such as a dump: a COPY … FROM stdin has its data behind it. */
 export function scriptStatements(script: string, dialect: Dialect): ScriptStatement[] {
   return statementsOf(script, dialect, dialect === "postgres" ? PSQL : undefined);
 }
@@ -9,7 +9,7 @@ export function scriptStatements(script: string, dialect: Dialect): ScriptStatem
 const TAKES_DATA = /^COPY\b.*\bFROM STDIN\b(?!.*\bTO\b)/;
 const REST_OF_LINE = /[ \t\f\r]*(?:--[^\n]*)?(?:\n|$)/y;
 const LAST_LINE = /^\\\.\r?(?:\n|$)/gm;
-/** Dumps begin and end with these. Between them, psql refuses other commands of its own, which nothing has here. */
+/** Dumps begin and end with these. Between them, psql takes no other commands of its own. */
 const RESTRICTS = /\\(?:un)?restrict[ \t][^\n]*(?:\n|$)/y;
 const COMMAND = /\\[^\s;]*/y;
 

@@ -36,6 +36,7 @@ const TABLES: { readonly [K in Kind]: Table<RecordOf<K>> } = {
   plan: {
     table: "plans",
     columns: ({ id, name, state, createdAt }) => ({ id, name, state, created_at: createdAt }),
+    facts: ({ host }) => ({ host }),
     key: ["id"],
   },
   sandbox: {
@@ -46,16 +47,17 @@ const TABLES: { readonly [K in Kind]: Table<RecordOf<K>> } = {
       state,
       created_at: createdAt,
     }),
-    facts: ({ ref }) => ({ workspace: workspaceOf(ref.metadata["workspace"]) }),
+    facts: ({ ref }) => ({ workspace: workspaceOf(ref.metadata["workspace"]), host: ref.host }),
     key: ["id"],
   },
   transaction: {
     table: "transactions",
     columns: ({ id, planId, phase, startedAt }) => ({ id, plan_id: planId, phase, started_at: startedAt }),
-    facts: ({ direction, undoRecord, finishedAt }) => ({
+    facts: ({ direction, undoRecord, finishedAt, owner }) => ({
       direction,
       undo_record: undoRecord,
       finished_at: finishedAt,
+      host: columnText(owner.host),
     }),
     key: ["id"],
   },
@@ -63,6 +65,7 @@ const TABLES: { readonly [K in Kind]: Table<RecordOf<K>> } = {
   intent: {
     table: "intents",
     columns: ({ sandboxId, kind, location }) => ({ sandbox_id: sandboxId, kind, location }),
+    facts: ({ owner }) => ({ host: columnText(owner.host) }),
     key: ["sandbox_id", "kind", "location"],
   },
   history: {

@@ -65,6 +65,8 @@ export interface RecordFacts {
   /** Of an entry of the history. */
   readonly at: string;
   readonly event: string;
+  /** A further condition that leaves the rows of this host, where a fleet has many; empty for one alone. */
+  readonly ofThisHost: string;
   /** Makes an expression of text compare without regard to the case of ASCII letters. */
   anyCase(expression: string): string;
 }
@@ -97,12 +99,14 @@ const PAGES_GROW = 8;
 /** The store in a database: the queries, which are the same for every kind of database. */
 export class SqlStore implements Store {
   readonly #connection: SqlConnection;
+  readonly #ofThisHost: string;
   readonly #hasUndo: string;
   readonly #hasLanded: string;
 
   constructor(connection: SqlConnection) {
     this.#connection = connection;
-    const { direction, undoRecord } = connection.facts;
+    const { direction, undoRecord, ofThisHost } = connection.facts;
+    this.#ofThisHost = ofThisHost;
     this.#hasUndo = `phase = 'done' AND ${direction} = 'commit'
       AND coalesce(${undoRecord}, 'discarding') = 'discarding'`;
     this.#hasLanded = `phase IN ('landed', 'done') AND ${direction} = 'commit'
@@ -144,14 +148,18 @@ export class SqlStore implements Store {
     );
   }
 
-  async openPlanIds(): Promise<readonly string[]> {
-    return this.#connection.texts(`SELECT id AS text FROM plans WHERE ${PLAN_IS_OPEN}`);
+  async openPlansAmong(ids: readonly string[]): Promise<readonly string[]> {
+    if (ids.length === 0) return [];
+    return this.#connection.texts(
+      `SELECT id AS text FROM plans WHERE id IN (${ids.map(() => "?").join(", ")}) AND ${PLAN_IS_OPEN}`,
+      ...ids.map(columnText),
+    );
   }
 
   async closedPlanIds(before: string, most: number): Promise<readonly string[]> {
     const ofPlan = "plan_id = plans.id";
     return this.#connection.texts(
-      `SELECT id AS text FROM plans WHERE ${PLAN_IS_OVER} AND created_at < ?
+      `SELECT id AS text FROM plans WHERE ${PLAN_IS_OVER} AND created_at < ? ${this.#ofThisHost}
         AND coalesce((SELECT ${this.#connection.facts.at} FROM history WHERE ${ofPlan} ORDER BY seq DESC LIMIT 1), '') < ?
         AND NOT EXISTS (SELECT 1 FROM sandboxes WHERE ${ofPlan} AND ${SANDBOX_IS_LIVE})
         AND NOT EXISTS (SELECT 1 FROM sandboxes JOIN intents ON sandbox_id = id WHERE ${ofPlan})
@@ -186,10 +194,10 @@ export class SqlStore implements Store {
     return this.#connection.records(
       planShape,
       `SELECT record FROM plans WHERE id IN (
-        SELECT id FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNFINISHED}
+        SELECT id FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNFINISHED} ${this.#ofThisHost}
         UNION SELECT plan_id FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND state = 'PENDING'
         UNION SELECT plan_id FROM checkpoints WHERE ${CHECKPOINT_IS_UNFINISHED}
-      ) AND ${PLAN_IS_OPEN} ${OLDEST_FIRST}`,
+      ) AND ${PLAN_IS_OPEN} ${this.#ofThisHost} ${OLDEST_FIRST}`,
     );
   }
 
@@ -208,7 +216,7 @@ export class SqlStore implements Store {
   async liveSandboxes(): Promise<readonly SandboxRecord[]> {
     return this.#connection.records(
       sandboxShape,
-      `SELECT record FROM sandboxes WHERE ${SANDBOX_IS_LIVE} ${OLDEST_FIRST}`,
+      `SELECT record FROM sandboxes WHERE ${SANDBOX_IS_LIVE} ${this.#ofThisHost} ${OLDEST_FIRST}`,
     );
   }
 
@@ -220,8 +228,8 @@ export class SqlStore implements Store {
     return this.#connection.records(
       sandboxShape,
       `SELECT record FROM (
-        SELECT * FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND ${workspace} < ?
-        UNION ALL SELECT * FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND ${workspace} >= ?
+        SELECT * FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND ${workspace} < ? ${this.#ofThisHost}
+        UNION ALL SELECT * FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND ${workspace} >= ? ${this.#ofThisHost}
       ) AS outside ${OLDEST_FIRST}`,
       ...[below, after],
     );
@@ -242,7 +250,7 @@ export class SqlStore implements Store {
   async unfinishedTransactions(): Promise<readonly TransactionRecord[]> {
     return this.#connection.records(
       transactionShape,
-      `SELECT record FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED} ORDER BY started_at, seq`,
+      `SELECT record FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED} ${this.#ofThisHost} ORDER BY started_at, seq`,
     );
   }
 
@@ -251,17 +259,18 @@ export class SqlStore implements Store {
       transactionShape,
       `SELECT record FROM transactions WHERE ${this.#hasUndo}
         AND (${this.#connection.facts.finishedAt} < ? OR ${this.#connection.facts.undoRecord} IS NOT NULL)
-        ORDER BY started_at, seq`,
+        ${this.#ofThisHost} ORDER BY started_at, seq`,
       columnText(finishedBefore),
     );
   }
 
   async hasUnfinishedWork(): Promise<boolean> {
     return this.#connection.answers(
-      `SELECT EXISTS (SELECT 1 FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED})
+      `SELECT EXISTS (SELECT 1 FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED} ${this.#ofThisHost})
         OR EXISTS (SELECT 1 FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND state = 'PENDING')
         OR EXISTS (SELECT 1 FROM checkpoints WHERE ${CHECKPOINT_IS_UNFINISHED})
-        OR EXISTS (SELECT 1 FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNFINISHED}) AS answer`,
+        OR EXISTS (SELECT 1 FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNFINISHED} ${this.#ofThisHost})
+        AS answer`,
     );
   }
 
@@ -274,7 +283,8 @@ export class SqlStore implements Store {
   }
 
   async intents(): Promise<readonly IntentRecord[]> {
-    return this.#connection.records(intentShape, "SELECT record FROM intents ORDER BY seq");
+    const ofThisHost = this.#ofThisHost.replace("AND", "WHERE");
+    return this.#connection.records(intentShape, `SELECT record FROM intents ${ofThisHost} ORDER BY seq`);
   }
 
   async history(planId: string): Promise<readonly HistoryEntry[]> {

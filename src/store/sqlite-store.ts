@@ -21,6 +21,7 @@ const FACTS: RecordFacts = {
   workspace: "record -> '$.ref.metadata.workspace'",
   at: "json_extract(record, '$.at')",
   event: "json_extract(record, '$.event')",
+  ofThisHost: "",
   anyCase: (expression) => `${expression} COLLATE NOCASE`,
 };
 

@@ -20,8 +20,8 @@ export interface Store {
    * first. A page costs the same, however many plans there are.
    */
   listPlans(which: "all" | "open", page?: PlanPage): Promise<readonly PlanRecord[]>;
-  /** The ids of the plans that are not over. Cheap, however many there are. */
-  openPlanIds(): Promise<readonly string[]>;
+  /** Those of these plans that are not over. */
+  openPlansAmong(ids: readonly string[]): Promise<readonly string[]>;
   /**
    * The ids of plans that are over, to which nothing has happened since this time, and that nothing needs any
    * more: no undo record, live sandbox, place in the world or unfinished transaction. Oldest first.

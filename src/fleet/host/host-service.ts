@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LandedCleanup } from "../../commit/cleanup/landed-cleanup.ts";
 import { BusyError, DrydockError, messageOf, StateError } from "../../core/errors/errors.ts";
+import type { Owner } from "../../core/owner.ts";
 import type { TransactionRecord } from "../../core/transaction.ts";
 import { SERVER_DOWN } from "../../database/server/server-errors.ts";
 import type { OwnerRegistry } from "../../sandboxes/access/claims.ts";
@@ -60,7 +61,7 @@ export class HostService {
   readonly #stops = new AbortController();
   #registration: Registration | undefined;
   #countsUntil = 0;
-  #process = "";
+  #owner: Owner | undefined;
   #failure: unknown;
   #notice: (message: string) => void = () => undefined;
 
@@ -90,9 +91,10 @@ export class HostService {
     directory.started(state);
     this.#registration = found;
     const { owner, release } = owners.enter();
-    this.#process = owner.id;
+    this.#owner = owner;
     try {
       await this.#lease();
+      await this.#dropDeadClaims();
       await this.#upkeep();
       onReady({ host });
       await Promise.all([
@@ -164,7 +166,7 @@ export class HostService {
   get #me(): Driver | undefined {
     if (performance.now() >= this.#countsUntil) return undefined;
     const { host, view } = this.#parts.link;
-    return { host, epoch: view.epoch, process: this.#process };
+    return { host, epoch: view.epoch, process: this.#owner?.id ?? "" };
   }
 
   // ---- calls
@@ -251,9 +253,17 @@ export class HostService {
   async #house(): Promise<void> {
     const { link, keepHouse } = this.#parts;
     await keepHouse();
+    await this.#dropDeadClaims();
     await this.#cleanUp();
     await link.queue.prune();
     await link.rows.prune();
+  }
+
+  /** Other hosts can't judge what processes of this one held, and leave it. */
+  async #dropDeadClaims(): Promise<void> {
+    const { session, owners } = this.#parts;
+    if (this.#owner !== undefined)
+      await session.store.claim([], this.#owner, (owner) => owners.isAlive(owner));
   }
 
   // ---- driving
@@ -266,7 +276,7 @@ export class HostService {
     for (const { id, planId, phase, driver, isDriven } of await link.rows.open()) {
       if (this.#driving.has(id) || phase === "in-doubt") continue;
       const isOwn = driver.host === link.host;
-      const isMine = isOwn && driver.process === this.#process && driver.epoch === me.epoch;
+      const isMine = isOwn && driver.process === me.process && driver.epoch === me.epoch;
       const isDead = isOwn && !isMine && !owners.isAlive({ id: driver.process });
       if (!isDead && !isMine && isDriven) continue;
       const row = await link.rows.takeOver(id, me, isDead || isMine ? driver.process : undefined);

@@ -213,9 +213,9 @@ export class CallQueue {
   /** Removes what nobody reads any more. */
   async prune(): Promise<void> {
     await this.#records.run(
-      `DELETE FROM calls WHERE sent_at < clock_timestamp() - interval '${KEPT}'
-        AND (state IN ('answered', 'cancelled') OR sent_at < clock_timestamp() - interval '7 days')`,
-      `DELETE FROM call_pieces p WHERE written_at < clock_timestamp() - interval '${KEPT}'
+      `DELETE FROM calls WHERE sent_at < now() - interval '${KEPT}'
+        AND (state IN ('answered', 'cancelled') OR sent_at < now() - interval '7 days')`,
+      `DELETE FROM call_pieces p WHERE written_at < now() - interval '${KEPT}'
         AND NOT EXISTS (SELECT FROM calls c WHERE c.key = p.key)`,
     );
   }

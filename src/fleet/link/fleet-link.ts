@@ -58,7 +58,7 @@ export async function openFleetLink(
     const hosts = new Hosts(records);
     const link: FleetLink = {
       ...{ host, process, settings, stateDir, view, directory, records, hosts, bell },
-      store: new FleetStore(records, view, isService, () => directory.close()),
+      store: new FleetStore(records, isService, () => directory.close()),
       rows: new TransactionRows(records),
       queue: new CallQueue(records),
     };

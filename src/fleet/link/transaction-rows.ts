@@ -170,7 +170,7 @@ export class TransactionRows {
   async prune(): Promise<void> {
     await this.#records.run(
       `DELETE FROM fleet_transactions WHERE phase IN ('done', 'aborted')
-        AND phase_at < clock_timestamp() - interval '7 days'`,
+        AND phase_at < now() - interval '7 days'`,
     );
   }
 }

@@ -10,9 +10,30 @@ import type { HostView } from "./host-view.ts";
  * Paths are compared as text: those below a folder begin with it and a slash, so they stand between the
  * folder with "/" and with the next character, "0", behind it. A key is stored as the inside of its JSON,
  * which keeps that order and takes every byte that a file's name can have.
+ *
+ * A claim looks only at the claims in its way, and at those of its own host: what it costs does not grow with
+ * the hosts of a fleet.
  */
 export function claimStatement(keys: readonly string[], owner: Owner, view?: HostView): string {
   const [host, epoch] = view === undefined ? ["NULL", "NULL"] : [escapeLiteral(view.host), view.epoch];
+  return `
+    WITH ${inTheWay(keys, owner)},
+    taken AS (SELECT position, owner FROM near ORDER BY position LIMIT 1),
+    granted AS (
+      INSERT INTO claims (key, owner_id, is_shared, owner, host, epoch)
+        SELECT key, ${escapeLiteral(stored(owner.id))}, is_shared, ${escapeLiteral(JSON.stringify(owner))},
+          ${host}, ${epoch} FROM wanted
+        WHERE NOT EXISTS (SELECT FROM taken)
+        ON CONFLICT DO NOTHING
+    )
+    SELECT position, owner FROM taken`;
+}
+
+/**
+ * The tables `wanted`, of the keys, and `near`, of the claims of other owners that exclude one of them. Each
+ * half of `near` is a range of the index of the keys.
+ */
+function inTheWay(keys: readonly string[], owner: Owner): string {
   const wanted = keys.map((key, position) => {
     const path = pathOf(unshared(key));
     const around = [...(path ?? []).map((_, count) => pathKey(path?.slice(0, count))), storedKey(key)];
@@ -23,23 +44,15 @@ export function claimStatement(keys: readonly string[], owner: Owner, view?: Hos
     ];
     return `(${[position, ...facts, path !== undefined].join(", ")})`;
   });
-  return `
-    WITH wanted (position, key, is_shared, around, is_path) AS (VALUES ${wanted.join(", ")}),
-    taken AS (
-      SELECT position, owner FROM wanted JOIN claims ON claims.owner_id <> ${escapeLiteral(stored(owner.id))}
-        AND NOT (claims.is_shared AND wanted.is_shared)
-        AND (claims.key = ANY (around)
-          OR is_path AND claims.key >= wanted.key || '/' AND claims.key < wanted.key || '0')
-        ORDER BY position LIMIT 1
-    ),
-    granted AS (
-      INSERT INTO claims (key, owner_id, is_shared, owner, host, epoch)
-        SELECT key, ${escapeLiteral(stored(owner.id))}, is_shared, ${escapeLiteral(JSON.stringify(owner))},
-          ${host}, ${epoch} FROM wanted
-        WHERE NOT EXISTS (SELECT FROM taken)
-        ON CONFLICT DO NOTHING
-    )
-    SELECT position, owner FROM taken`;
+  return `wanted (position, key, is_shared, around, is_path) AS (VALUES ${wanted.join(", ")}),
+    near AS (
+      SELECT position, claim.* FROM wanted, LATERAL (
+        SELECT claims.* FROM claims WHERE claims.key = ANY (around)
+        UNION ALL SELECT claims.* FROM claims
+          WHERE is_path AND claims.key >= wanted.key || '/' AND claims.key < wanted.key || '0'
+      ) AS claim
+      WHERE claim.owner_id <> ${escapeLiteral(stored(owner.id))} AND NOT (claim.is_shared AND wanted.is_shared)
+    )`;
 }
 
 /** Drops those of the keys that this owner has. */
@@ -65,17 +78,31 @@ export function othersStatement(owner: Owner, view?: HostView): string {
 }
 
 /**
- * Drops what operations of other hosts hold whose lease is gone. Two things only their own host can judge:
- * its originals, which nobody else can use meanwhile, and a plan that it was landing by itself.
+ * Drops what operations of other hosts hold of these keys whose lease is gone. Three things only their own
+ * host can judge, by the lock of the process that holds them: its originals, plans with a sandbox there,
+ * which that process may be changing, and a plan that it was landing by itself. Nobody else could use these
+ * without that host.
  */
-export function dropExpiredStatement({ host }: HostView): string {
-  return `DELETE FROM claims WHERE host <> ${escapeLiteral(host)} AND transaction IS NULL
-    AND NOT starts_with(key, 'path:' || host || ':')
-    AND NOT EXISTS (SELECT FROM transactions t WHERE t.phase NOT IN ('done', 'aborted')
-      AND claims.key = 'plan:' || t.plan_id)
-    AND NOT EXISTS (SELECT FROM hosts h WHERE h.name = claims.host AND h.epoch = claims.epoch
-      AND h.until > clock_timestamp())`;
+export function dropExpiredStatement(keys: readonly string[], owner: Owner, { host }: HostView): string {
+  return `
+    WITH ${inTheWay(keys, owner)},
+    expired AS (
+      SELECT key, owner_id, is_shared FROM near
+        WHERE host <> ${escapeLiteral(host)} AND transaction IS NULL
+        AND NOT starts_with(key, 'path:/' || host || ':')
+        AND NOT EXISTS (SELECT FROM transactions t
+          WHERE t.plan_id = ${PLAN_OF_KEY} AND t.phase NOT IN ('done', 'aborted'))
+        AND NOT EXISTS (SELECT FROM plans p
+          WHERE p.id = ${PLAN_OF_KEY} AND position('"location":"' || near.host || ':' IN p.record) > 0)
+        AND NOT EXISTS (SELECT FROM hosts h WHERE h.name = near.host AND h.epoch = near.epoch
+          AND h.until > clock_timestamp())
+    )
+    DELETE FROM claims USING expired WHERE claims.key = expired.key AND claims.owner_id = expired.owner_id
+      AND claims.is_shared = expired.is_shared`;
 }
+
+/** The plan of a claim, by its key; an empty text for the claim of something else. */
+const PLAN_OF_KEY = "CASE WHEN starts_with(near.key, 'plan:') THEN substr(near.key, 6) ELSE '' END";
 
 /** A path has one spelling here, that of its names. */
 function storedKey(key: string): string {

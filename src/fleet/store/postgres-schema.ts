@@ -5,7 +5,7 @@ import type { ServerLogin } from "../../database/server/server-database.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { milliseconds } from "../../system/milliseconds.ts";
 import { LOCKS } from "./advisory-locks.ts";
-import { FLEET_TABLES } from "./fleet-tables.ts";
+import { FLEET_TABLES, HOST_COLUMNS } from "./fleet-tables.ts";
 import { type Rows, rowsOf } from "./postgres-session.ts";
 
 /**
@@ -110,6 +110,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX writes_by_age ON writes (written_at);
   `,
   FLEET_TABLES,
+  HOST_COLUMNS,
 ];
 
 /** The version that this Drydock writes. */

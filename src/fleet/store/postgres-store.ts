@@ -54,7 +54,7 @@ export async function openPostgresRecords(
   return records;
 }
 
-const FACTS: RecordFacts = {
+const FACTS: Omit<RecordFacts, "ofThisHost"> = {
   direction: "direction",
   undoRecord: "undo_record",
   finishedAt: "finished_at",
@@ -77,7 +77,7 @@ const WRITES_ARE_KNOWN_FOR = "1 day";
  * be lost with everything after it, and a later durable commit brings it to the disk too.
  */
 export class PostgresRecords implements SqlConnection {
-  readonly facts = FACTS;
+  readonly facts: RecordFacts;
   readonly #session: PostgresSession;
   readonly #login: ServerLogin;
   readonly #view: HostView | undefined;
@@ -86,6 +86,8 @@ export class PostgresRecords implements SqlConnection {
     this.#session = session;
     this.#login = login;
     this.#view = view;
+    const ofThisHost = view === undefined ? "" : `AND host = ${escapeLiteral(view.host)}`;
+    this.facts = { ...FACTS, ofThisHost };
   }
 
   async records<T>(shape: Shape, sql: string, ...values: readonly string[]): Promise<readonly T[]> {
@@ -153,16 +155,20 @@ export class PostgresRecords implements SqlConnection {
     const view = this.#view;
     const others = await this.run(othersStatement(owner, view));
     const dead = others.map(([record]) => this.#ownerOf(record)).filter((other) => !isAlive(other));
-    const drops = [
-      ...(dead.length === 0 ? [] : [dropStatement(dead)]),
-      ...(view === undefined ? [] : [dropExpiredStatement(view)]),
-    ];
     if (keys.length === 0 && dead.length === 0) return { granted: true };
     const stored = keys.map((key) => view?.key(key) ?? key);
-    const asks = keys.length === 0 ? [] : [claimStatement(stored, owner, view)];
-    const rows = await this.run(lockAlone("claims"), ...drops, ...asks);
-    const [[position, holder] = []] = asks.length === 0 ? [] : rows;
-    if (position === undefined) return { granted: true };
+    const lock = lockAlone("claims");
+    const drops = dead.length === 0 ? [] : [dropStatement(dead)];
+    if (keys.length === 0) {
+      await this.run(lock, ...drops);
+      return { granted: true };
+    }
+    const claim = claimStatement(stored, owner, view);
+    let [taken] = await this.run(lock, ...drops, claim);
+    if (taken !== undefined && view !== undefined)
+      [taken] = await this.run(lock, dropExpiredStatement(stored, owner, view), claim);
+    if (taken === undefined) return { granted: true };
+    const [position, holder] = taken;
     return { granted: false, key: keys[Number(position)] ?? "", holder: this.#ownerOf(holder) };
   }
 

@@ -31,7 +31,7 @@ export class PlanRemains {
   async forgettable(): Promise<readonly string[]> {
     const [run, secret] = [this.#folders.plans(), this.#secrets.plans()];
     if (run.length + secret.length === 0) return [];
-    const open = new Set(await this.#store.openPlanIds());
+    const open = new Set(await this.#store.openPlansAmong([...run, ...secret]));
     const found = new Set(run.filter((planId) => !open.has(planId)));
     for (const planId of secret)
       if (!open.has(planId) && (await this.#needsNoSecrets(planId))) found.add(planId);

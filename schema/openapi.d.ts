@@ -959,6 +959,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the hosts of the fleet */
+        get: operations["listHosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hosts/{host}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a host of the fleet, what it lends and what waits for it */
+        get: operations["showHost"];
+        put?: never;
+        post?: never;
+        /** Forget a host that is gone for good */
+        delete: operations["removeHost"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hosts/{host}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a host take no new sandboxes; with undo let it take them again */
+        post: operations["drainHost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/cleanup": {
         parameters: {
             query?: never;
@@ -1170,6 +1222,8 @@ export interface components {
                 strategy: string;
                 changes?: number;
             }[];
+            /** @description For a plan that was made on another host of the fleet: that host. */
+            host?: string;
             /** @description For a plan over hosts that is being applied or undone: the hosts for which it waits. */
             waits?: {
                 host: string;
@@ -1259,6 +1313,8 @@ export interface components {
                 strategy: string;
                 changes?: number;
             }[];
+            /** @description For a plan that was made on another host of the fleet: that host. */
+            host?: string;
             /** @description For a plan over hosts that is being applied or undone: the hosts for which it waits. */
             waits?: {
                 host: string;
@@ -2093,6 +2149,53 @@ export interface components {
             };
             cursor: string;
             planId: string;
+        };
+        Host: {
+            name: string;
+            /** @description Whether its service runs, as far as its lease says. */
+            isUp: boolean;
+            /** @description Since when it is up, or since when nothing was heard of it. */
+            since?: string;
+            /** @description It takes no new sandboxes. */
+            isDrained: boolean;
+            drydock: string;
+            contract: number;
+            lend: {
+                location: string;
+                type?: string;
+                run: boolean;
+            }[];
+            epoch: number;
+            start?: string;
+            /** @description How many calls wait for it, or run there. */
+            waiting: number;
+        };
+        ShownHost: {
+            name: string;
+            /** @description Whether its service runs, as far as its lease says. */
+            isUp: boolean;
+            /** @description Since when it is up, or since when nothing was heard of it. */
+            since?: string;
+            /** @description It takes no new sandboxes. */
+            isDrained: boolean;
+            drydock: string;
+            contract: number;
+            lend: {
+                location: string;
+                type?: string;
+                run: boolean;
+            }[];
+            epoch: number;
+            start?: string;
+            /** @description How many calls wait for it, or run there. */
+            waiting: number;
+            /** @description The plans that wait for it. */
+            plans: {
+                planId: string;
+                planName: string;
+                state: string;
+                since: string;
+            }[];
         };
         Leftovers: {
             items: {
@@ -4562,6 +4665,111 @@ export interface operations {
                         event: "problem";
                         data: components["schemas"]["Problem"];
                     };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listHosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The name of this host. */
+                        host: string;
+                        hosts: components["schemas"]["Host"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showHost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a host of the fleet. */
+                host: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShownHost"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    removeHost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a host of the fleet. */
+                host: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        removed: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    drainHost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a host of the fleet. */
+                host: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    undo?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. With 'Accept: text/event-stream' the same comes as events: progress (Progress), then done or problem. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Host"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -130,12 +130,15 @@ export type {
 } from "./core/values/plan-events.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
 export type { DeniedRequest, NetworkMode, PolicyLine, ProfileName } from "./core/values/run-policy.ts";
+export type { WaitingPlan } from "./fleet/host/fleet-services.ts";
+export type { HostRow as FleetHost } from "./fleet/link/hosts.ts";
 export type { CallOptions } from "./library/call-options.ts";
 export type { DetachedCommand, DetachOptions, OutputOptions } from "./library/detached-command.ts";
 export type {
   Cleanup,
   Drydock,
   DrydockOptions,
+  Hosts,
   MakeStrategy,
   ResourceTypeList,
   Strategies,

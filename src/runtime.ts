@@ -344,8 +344,7 @@ async function assemble(foundations: Foundations) {
   };
   const fleetServices = joined?.services({
     ...{ session, owners, registry, creation, cleanup: landedCleanup },
-    capture: async (plan, request) =>
-      await (await import("./run/capture.ts")).capture(await runs(), plan, request),
+    spawn: async (plan, request) => await (await import("./run/spawn.ts")).spawn(await runs(), plan, request),
     keepHouse: async () => {
       await keepHouse(services.housekeeping, (notice) => options.onNotice?.(notice));
     },

@@ -362,6 +362,22 @@ class Client:
     def doctor(self) -> dict[str, JSON]:
         return self._json("GET", "/doctor")
 
+    def hosts(self) -> dict[str, JSON]:
+        """The hosts of the fleet: `host` is the name of this one, `hosts` are all."""
+        return self._json("GET", "/hosts")
+
+    def host(self, name: str) -> dict[str, JSON]:
+        """A host, what it lends and which plans wait for it."""
+        return self._json("GET", f"/hosts/{_part(name)}")
+
+    def drain_host(self, name: str, *, undo: bool | None = None) -> dict[str, JSON]:
+        """Lets a host take no new sandboxes, or with undo take them again."""
+        return self._json("POST", f"/hosts/{_part(name)}/drain", body={"undo": undo})
+
+    def remove_host(self, name: str) -> None:
+        """Forgets a host that is gone for good."""
+        self._json("DELETE", f"/hosts/{_part(name)}")
+
     def version(self) -> str:
         return self._json("GET", "/version")["version"]
 

@@ -6,6 +6,8 @@ import type { ResourceType } from "../core/resource/resource-types.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "../core/strategy.ts";
 import type { Notice } from "../core/values/notice.ts";
 import type { PlanEvent } from "../core/values/plan-events.ts";
+import type { WaitingPlan } from "../fleet/host/fleet-services.ts";
+import type { HostRow as FleetHost } from "../fleet/link/hosts.ts";
 import type { DoctorReport } from "../plans/doctor.ts";
 import type {
   CleanupItem,
@@ -83,6 +85,8 @@ export interface Drydock extends AsyncDisposable {
   recover(): Promise<RecoveryReport>;
   readonly cleanup: Cleanup;
 
+  /** The hosts of the fleet that the config names. Without one, each of these is refused. */
+  readonly hosts: Hosts;
   readonly strategies: Strategies;
   readonly resourceTypes: ResourceTypeList;
   /** What works on this machine. */
@@ -111,6 +115,20 @@ export interface Cleanup {
   idlePlans(options?: Pick<CleanupOptions, "olderThanMs">): Promise<readonly IdlePlan[]>;
   /** The number and size of sandboxes, undo records and leftovers. */
   status(): Promise<CleanupStatus>;
+}
+
+/** The hosts of a fleet. */
+export interface Hosts {
+  /** Every host; `host` is this one. */
+  list(): Promise<{ readonly host: string; readonly hosts: readonly FleetHost[] }>;
+  /** A host, and the plans that wait for it. Default: this one. */
+  show(name?: string): Promise<FleetHost & { readonly plans: readonly WaitingPlan[] }>;
+  /** Lets a host take no new sandboxes; what it has goes on. */
+  drain(name: string): Promise<FleetHost>;
+  /** Lets it take new ones again. */
+  undrain(name: string): Promise<FleetHost>;
+  /** Forgets a host that is gone for good. Refused while it is up, or while plans wait for it. */
+  remove(name: string): Promise<void>;
 }
 
 /** The known strategies, built-in and custom. */

@@ -1,3 +1,4 @@
+import { fleetOf } from "../plans/resources/fleet-of.ts";
 import { openServices } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import { callsOf } from "./calls.ts";
@@ -46,6 +47,16 @@ export async function openDrydock(options?: DrydockOptions): Promise<Drydock> {
       purge: async (wanted) => await cleanup.purge(wanted),
       idlePlans: async (wanted) => await cleanup.idlePlans(wanted),
       status: async () => await cleanup.status(),
+    },
+    hosts: {
+      list: async () => {
+        const fleet = fleetOf(services);
+        return { host: fleet.host, hosts: await fleet.hosts() };
+      },
+      show: async (name) => await fleetOf(services).show(name ?? fleetOf(services).host),
+      drain: async (name) => await fleetOf(services).drain(name, true),
+      undrain: async (name) => await fleetOf(services).drain(name, false),
+      remove: async (name) => await fleetOf(services).remove(name),
     },
     strategies: strategiesOf(services),
     resourceTypes: {

@@ -22,7 +22,6 @@ import type { ApplyOptions } from "../plans/landing-views.ts";
 import type {
   AddOptions,
   CheckpointOptions,
-  CleanupOptions,
   CreatePlanOptions,
   DiffOptions,
   EventsOptions,
@@ -37,7 +36,6 @@ import type { ExecRequest } from "../run/exec.ts";
 import type { ExplainRequest, ExplainRunRequest } from "../run/policy/explain.ts";
 import type { RunApplyOptions, RunDecision, RunRequest } from "../run/run-once.ts";
 import type { SpawnRequest } from "../run/spawn.ts";
-import type { CheckRequest } from "../testing/check.ts";
 import type { CallOptions } from "./call-options.ts";
 import {
   callFields,
@@ -49,7 +47,8 @@ import {
 } from "./command-arguments.ts";
 import { detachMethods } from "./detached-handle.ts";
 import { diffFields, diffPageOptions } from "./diff-arguments.ts";
-import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
+import type { Drydock, DrydockOptions } from "./drydock.ts";
+import { cleanupMethods, hostsMethods, strategiesMethods, typesMethods } from "./machine-arguments.ts";
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
 import type { Content, RunOptions, SpawnOptions, Workspace } from "./workspace.ts";
 
@@ -282,51 +281,6 @@ const plansMethods: CheckedMethods<Plans> = {
   ],
 };
 
-const cleanupMethods: CheckedMethods<Cleanup> = {
-  scan: [
-    ["options", optional(fields<Pick<CleanupOptions, "olderThanMs">>({ olderThanMs: optional(amount) }))],
-  ],
-  purge: [
-    [
-      "options",
-      optional(
-        fields<CleanupOptions>({
-          olderThanMs: optional(amount),
-          dryRun: optional(truth),
-          force: optional(truth),
-          undoOlderThanMs: optional(amount),
-        }),
-      ),
-    ],
-  ],
-  idlePlans: [
-    ["options", optional(fields<Pick<CleanupOptions, "olderThanMs">>({ olderThanMs: optional(amount) }))],
-  ],
-  status: [],
-};
-
-const strategiesMethods: CheckedMethods<Strategies> = {
-  list: [],
-  has: [["name", text]],
-  // Registration checks the strategy that it makes.
-  register: [["make", callback<Parameters<Strategies["register"]>[0]>()]],
-  remove: [["name", text]],
-  check: [
-    ["strategy", text],
-    ["request", optional(fields<CheckRequest>({ resource: optional(path) }))],
-  ],
-};
-
-const typesMethods: CheckedMethods<ResourceTypeList> = {
-  list: [],
-  has: [["name", text]],
-  get: [["name", text]],
-  mayContain: [
-    ["parent", text],
-    ["child", text],
-  ],
-};
-
 const drydockMethods: CheckedMethods<Drydock> = {
   run: [
     [
@@ -376,6 +330,7 @@ export function checkedDrydock(drydock: Drydock): Drydock {
     ...drydock,
     plans: withCheckedCalls(drydock.plans, "plans.", plansMethods),
     cleanup: withCheckedCalls(drydock.cleanup, "cleanup.", cleanupMethods),
+    hosts: withCheckedCalls(drydock.hosts, "hosts.", hostsMethods),
     strategies: withCheckedCalls(drydock.strategies, "strategies.", strategiesMethods),
     resourceTypes: withCheckedCalls(drydock.resourceTypes, "resourceTypes.", typesMethods),
   };

@@ -50,11 +50,12 @@ export class PlanDescriptions {
   }
 
   async of(plan: PlanRecord, options: DescribeOptions = {}): Promise<PlanView> {
-    const { id, name, state, readOnly, createdAt, message, labels } = plan;
+    const { id, name, state, readOnly, createdAt, message, labels, host } = plan;
     const resources = await Promise.all(plan.resources.map((item) => this.#resource(plan, item, options)));
     const undo = await this.#undo(plan);
     const detached = options.load === false ? undefined : await this.#detached(id);
-    const waits = options.load === false ? [] : ((await this.#session.waits?.(plan)) ?? []);
+    const isMoving = state === "applying" || state === "undoing";
+    const waits = isMoving ? ((await this.#session.waits?.(plan)) ?? []) : [];
     const review = isOver(plan) ? undefined : await reviewState(this.#session, id);
     return {
       id,
@@ -67,6 +68,7 @@ export class PlanDescriptions {
       ...(review !== undefined && { review }),
       ...(detached !== undefined && { detached }),
       ...undo,
+      ...(host !== undefined && { host }),
       ...(waits.length > 0 && { waits }),
       resources,
     };

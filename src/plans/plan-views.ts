@@ -36,6 +36,8 @@ export interface PlanView {
     | { readonly not: string };
   /** For an undone plan: what stays as it landed. */
   readonly stays?: readonly LastingResource[];
+  /** For a plan that was made on another host of the fleet: that host. */
+  readonly host?: string;
   /** For a plan over hosts that is being applied or undone: the hosts for which it waits. */
   readonly waits?: readonly AwaitedHost[];
   readonly resources: readonly PlanResourceView[];

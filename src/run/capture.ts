@@ -45,7 +45,7 @@ export type CommandOutput = Pick<CaptureResult, "stdout" | "stderr" | "truncated
 
 /** Gives a command its input, and captures what it writes until it ends. */
 export async function captureOutput(
-  command: SpawnedCommand,
+  command: Pick<SpawnedCommand, "stdin" | "stdout" | "stderr" | "wait">,
   { input = "", maxOutputBytes = MOST_BYTES }: Pick<CaptureRequest, "input" | "maxOutputBytes">,
 ): Promise<CommandOutput> {
   const isStream = typeof input !== "string" && !(input instanceof Uint8Array);

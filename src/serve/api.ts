@@ -4,6 +4,7 @@ import { COMMAND_OPERATIONS } from "./operations/commands.ts";
 import { DETACHED_OPERATIONS } from "./operations/detached.ts";
 import { EVENT_OPERATIONS } from "./operations/events.ts";
 import { FILE_OPERATIONS } from "./operations/files.ts";
+import { HOST_OPERATIONS } from "./operations/hosts.ts";
 import { LANDING_OPERATIONS } from "./operations/landing.ts";
 import { MACHINE_OPERATIONS } from "./operations/machine.ts";
 import { PLAN_OPERATIONS } from "./operations/plans.ts";
@@ -24,5 +25,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...REVIEW_OPERATIONS,
   ...LANDING_OPERATIONS,
   ...EVENT_OPERATIONS,
+  ...HOST_OPERATIONS,
   ...MACHINE_OPERATIONS,
 ];

@@ -58,7 +58,7 @@ const ODD: readonly unknown[] = [
 const TAKE_NOTHING = [
   ...["close", "recover", "doctor", "cleanup.status", "strategies.list", "resourceTypes.list"],
   ...["plan.path", "plan.sandbox", "plan.show", "plan.undo", "plan.cancel", "plan.checkpoints"],
-  "plan.commands",
+  ...["plan.commands", "hosts.list"],
   ...["plan.approval", "plan.scratch", "plan.log", "plan.abandon", "resource.path", "resource.sandbox"],
 ];
 
@@ -82,12 +82,12 @@ class Scene implements AsyncDisposable {
 
   /** Every function of the library, by its name. */
   functions(drydock: Drydock, plan: Plan): Map<string, Callable> {
-    const { plans, cleanup, strategies, resourceTypes } = drydock;
+    const { plans, cleanup, hosts, strategies, resourceTypes } = drydock;
     const resource = plan.resource("folder");
     const found = new Map<string, Callable>();
     for (const [title, holder] of Object.entries({
       "": drydock,
-      ...{ plans, cleanup, strategies, resourceTypes, plan, resource },
+      ...{ plans, cleanup, hosts, strategies, resourceTypes, plan, resource },
     }))
       for (const [name, method] of Object.entries(holder)) {
         const full = title === "" ? name : `${title}.${name}`;

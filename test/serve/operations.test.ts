@@ -15,6 +15,8 @@ const REVIEWS = [
 ];
 
 /** What detached.test.ts has. */
+/** They need a fleet: test/fleet/ways-in.test.ts. */
+const HOSTS = ["listHosts", "showHost", "drainHost", "removeHost"];
 const DETACHED = [
   ...["detachCommand", "listCommands", "showCommand", "readOutput", "typeInput", "resizeCommand"],
   ...["awaitCommand", "endCommand"],
@@ -73,10 +75,10 @@ const OF_COMMANDS: { readonly [command: string]: readonly string[] | string } = 
   "cleanup status": ["showCleanup"],
   "cleanup install-timer": "sets up systemd",
   "host start": "a service of its own",
-  "host list": "for those who keep the hosts",
-  "host show": "for those who keep the hosts",
-  "host drain": "for those who keep the hosts",
-  "host remove": "for those who keep the hosts",
+  "host list": ["listHosts"],
+  "host show": ["showHost"],
+  "host drain": ["drainHost"],
+  "host remove": ["removeHost"],
   "cleanup remove-timer": "sets up systemd",
   "strategy list": ["listStrategies"],
   "strategy check": ["checkStrategy"],
@@ -339,7 +341,7 @@ describe("the operations of 'drydock serve'", () => {
     const missing = OPERATIONS.map(({ id }) => id).filter((id) => !served.answered.has(id));
     assert.deepEqual(
       missing.toSorted(),
-      [...STREAMS, ...REVIEWS, ...DETACHED].toSorted(),
+      [...STREAMS, ...REVIEWS, ...DETACHED, ...HOSTS].toSorted(),
       "other tests have these",
     );
     const document = await textOf(await served.raw("/v1/openapi.json"));

@@ -8,7 +8,7 @@ import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import type { FleetLink } from "../link/fleet-link.ts";
 import { drivingFrom } from "../protocol/drive.ts";
 import { type Driven, TransactionDriver } from "./transaction-driver.ts";
-import { awaitedHosts, awaitedText } from "./waiting.ts";
+import { awaitedHosts, awaitedText, hostsOf } from "./waiting.ts";
 
 /** How long a command tries again after the decision. Then the service of its host goes on. */
 const PATIENCE_MS = 10_000;
@@ -72,7 +72,7 @@ export class FleetCoordinator extends Coordinator {
     }
     const awaited = awaitedHosts(record, {
       me: this.#link.host,
-      hosts: await this.#link.hosts.all(),
+      hosts: await this.#link.hosts.these(hostsOf(record, this.#link.host)),
     });
     const unfinished = awaited.flatMap((host) =>
       host.resources.map((resource) => ({ resource, message: awaitedText(host) })),

@@ -27,6 +27,11 @@ export function awaitedHosts(
   });
 }
 
+/** The hosts of a transaction. `me` has the participants without a host. */
+export function hostsOf({ participants }: TransactionRecord, me: string): readonly string[] {
+  return participants.map(({ ref }) => ref.host ?? me);
+}
+
 /** A sentence on a host that is waited for. */
 export function awaitedText({ host, isUp, hostSince }: AwaitedHost): string {
   if (isUp) return `it waits for ${host}, which is up and has not done it yet`;
@@ -43,5 +48,6 @@ export async function waitsOf(
   const [open] = await rows.open(plan.id);
   const row = open === undefined ? undefined : await rows.read(open.id);
   if (open === undefined || row === undefined) return [];
-  return awaitedHosts(row.record, { me: host, hosts: await hosts.all(), since: open.since });
+  const involved = await hosts.these(hostsOf(row.record, host));
+  return awaitedHosts(row.record, { me: host, hosts: involved, since: open.since });
 }

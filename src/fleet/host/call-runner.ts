@@ -1,5 +1,11 @@
 import type { FullCapabilities } from "../../core/capabilities.ts";
-import { messageOf, SandboxConflictError, StateError, UnsupportedError } from "../../core/errors/errors.ts";
+import {
+  BusyError,
+  messageOf,
+  SandboxConflictError,
+  StateError,
+  UnsupportedError,
+} from "../../core/errors/errors.ts";
 import type { PlanResource } from "../../core/plan.ts";
 import { isLent } from "../../core/resource/lending.ts";
 import type { Resource } from "../../core/resource/resource.ts";
@@ -8,6 +14,7 @@ import type { TransactionRecord } from "../../core/transaction.ts";
 import { decodeMarked, encodeMarked } from "../../core/values/marked-json.ts";
 import { spooled } from "../../plans/entries/spool.ts";
 import type { ResourceRequest } from "../../plans/plan-views.ts";
+import type { SpawnedCommand, SpawnRequest } from "../../run/spawn.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { type ArgumentsOf, METHOD_NAMES, type MethodName } from "../../strategies/custom/method-table.ts";
 import type { OriginalLocks } from "../../system/state/original-locks.ts";
@@ -21,6 +28,7 @@ import type { Registration } from "../protocol/registration.ts";
 import { plainOf } from "../remote/caller.ts";
 import { LOOKS } from "../remote/elsewhere.ts";
 import { Deeds } from "./deeds.ts";
+import { serveCommand } from "./host-command.ts";
 
 /** What a host does for others beside the contract of strategies. */
 export interface HostServices {
@@ -30,8 +38,8 @@ export interface HostServices {
     strategy: string,
     subject: { readonly ref?: SandboxRef; readonly resource?: Resource },
   ): Promise<FullCapabilities>;
-  /** Runs a command inside a plan. */
-  capture(plan: string, request: never): Promise<unknown>;
+  /** Starts a command inside a plan. */
+  spawn(plan: string, request: SpawnRequest): Promise<SpawnedCommand>;
 }
 
 interface RunnerParts {
@@ -41,7 +49,14 @@ interface RunnerParts {
   readonly locks: OriginalLocks;
   /** The words of the last start of this host, with what it has noted. */
   readonly from: () => Registration;
+  /** The host is to end. */
+  readonly stops: AbortSignal;
 }
+
+/** Methods that change a sandbox under the hands of a command. */
+const NOT_BESIDE_COMMANDS: ReadonlySet<string> = new Set<MethodName>([
+  ...(["checkpoint", "rollback", "restoreCheckpoint", "cleanup", "update", "resolve", "takeOut"] as const),
+]);
 
 /** What came of a call, to be sent back. */
 export interface CallOutcome {
@@ -125,8 +140,8 @@ export class CallRunner {
       try {
         if (name === "create") await this.#assertNotDrained();
         await this.#assertLent(sent.plan, resource);
-        result = await this.#withFile(taken, name, args, async (given) =>
-          this.#method(strategy, name, given),
+        result = await this.#beside(sent.plan, name, () =>
+          this.#withFile(taken, name, args, async (given) => this.#method(strategy, name, given)),
         );
         return { said: "changed" };
       } catch (failure) {
@@ -136,6 +151,16 @@ export class CallRunner {
     });
     if (answer.said !== "changed") return outcome(answer, thrown);
     return { answer: { said: answer, hasResult: true }, result: encodeMarked(result ?? null) };
+  }
+
+  /** A command may run here that the sender can't see: it stands still meanwhile, or the call is refused. */
+  async #beside<T>(planId: string, name: string, action: () => Promise<T>): Promise<T> {
+    const { store, sandboxes } = this.#parts.session;
+    const plan = NOT_BESIDE_COMMANDS.has(name) ? await store.plan(planId) : undefined;
+    if (plan === undefined) return await action();
+    if (name === "checkpoint") return await sandboxes.hold.during(plan, name, action);
+    await this.#assertUnused(planId);
+    return await action();
   }
 
   /** The steps of protocol/gate.ts. */
@@ -195,10 +220,11 @@ export class CallRunner {
       }
       case "capabilities":
         return await services.capabilities(...(args as unknown as [string, object]));
-      case "capture": {
-        const [plan, request] = args as unknown as [string, never];
+      case "exec": {
+        const [plan, request] = args as unknown as [string, SpawnRequest];
         await this.#assertLentToRun(plan);
-        return await services.capture(plan, request);
+        const serving = { link, call: taken, ends: new AbortController(), stops: this.#parts.stops };
+        return await serveCommand(serving, (signal) => services.spawn(plan, { ...request, signal }));
       }
       default:
         throw new UnsupportedError(`The host ${link.host} does not know '${name}'.`, {
@@ -263,7 +289,18 @@ export class CallRunner {
   async #assertUnused(planId: string): Promise<void> {
     const { store, sandboxes } = this.#parts.session;
     const plan = await store.plan(planId);
-    if (plan !== undefined) sandboxes.assertUnused(plan);
+    try {
+      if (plan !== undefined) sandboxes.assertUnused(plan);
+    } catch (thrown) {
+      if (!(thrown instanceof BusyError)) throw thrown;
+      const at = `On ${this.#parts.link.host}`;
+      throw new BusyError(`${at}, ${thrown.message}`, {
+        holder: thrown.holder,
+        hint: `${at}: ${thrown.hint}`,
+        code: thrown.code,
+        cause: thrown,
+      });
+    }
   }
 
   async #assertLentToRun(key: string): Promise<void> {

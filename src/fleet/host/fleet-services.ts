@@ -5,14 +5,14 @@ import type { PlanRecord } from "../../core/plan.ts";
 import type { AwaitedHost } from "../../core/resource/awaited-host.ts";
 import type { TransactionRecord } from "../../core/transaction.ts";
 import type { PlanCreation } from "../../plans/plan-creation.ts";
-import type { CaptureRequest, CaptureResult } from "../../run/capture.ts";
+import type { SpawnedCommand, SpawnRequest } from "../../run/spawn.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import type { SandboxStrategyRegistry } from "../../strategies/registry.ts";
 import type { MachineOwners } from "../../system/state/machine.ts";
 import { awaitedHosts, awaitedText } from "../drive/waiting.ts";
 import type { FleetLink } from "../link/fleet-link.ts";
 import type { HostRow } from "../link/hosts.ts";
-import type { Elsewhere } from "../remote/elsewhere.ts";
+import { type HostCommand, type HostCommandRequest, RemoteCommand } from "../remote/remote-command.ts";
 import type { FleetCheck } from "./fleet-checks.ts";
 import type { Serving } from "./host-service.ts";
 
@@ -21,10 +21,9 @@ export interface FleetParts {
   readonly session: PlanSession;
   readonly owners: MachineOwners;
   readonly registry: SandboxStrategyRegistry;
-  readonly elsewhere: Elsewhere | undefined;
   readonly creation: () => Promise<PlanCreation>;
   readonly cleanup: LandedCleanup;
-  readonly capture: (plan: string, request: CaptureRequest) => Promise<CaptureResult>;
+  readonly spawn: (plan: string, request: SpawnRequest) => Promise<SpawnedCommand>;
   readonly keepHouse: () => Promise<void>;
 }
 
@@ -103,13 +102,12 @@ export class FleetServices {
     await hosts.remove(name);
   }
 
-  /** Runs a command on another host, inside the sandboxes that a plan has there. */
-  async captureOn(host: string, plan: string | undefined, request: CaptureRequest): Promise<CaptureResult> {
-    const { session, elsewhere, link, capture } = this.#parts;
+  /** Starts a command on a host, inside the sandboxes that a plan has there. */
+  async spawnOn(host: string, plan: string | undefined, request: HostCommandRequest): Promise<HostCommand> {
+    const { session, link, spawn } = this.#parts;
     const { id } = await session.plans.find(plan);
     await link.hosts.one(host);
-    if (host === link.host || elsewhere === undefined) return await capture(id, request);
-    return (await elsewhere.capture(host, id, request)) as CaptureResult;
+    return host === link.host ? await spawn(id, request) : new RemoteCommand(link, host, id, request);
   }
 
   /** The transactions over hosts that this host began and that have not ended, for the report of a recovery.
@@ -166,7 +164,7 @@ export class FleetServices {
 
   /** Serves this host until the signal. */
   async serve(serving: Serving, version: string): Promise<void> {
-    const { link, session, owners, cleanup, registry, creation, capture, keepHouse } = this.#parts;
+    const { link, session, owners, cleanup, registry, creation, spawn, keepHouse } = this.#parts;
     const { HostService } = await import("./host-service.ts");
     const services = {
       resources: async (requests: Parameters<PlanCreation["chosen"]>[0]) => {
@@ -179,7 +177,7 @@ export class FleetServices {
       },
       capabilities: async (name: string, subject: object) =>
         (await registry.resolve(name, subject)).capabilities,
-      capture: async (plan: string, request: never) => await capture(plan, request),
+      spawn,
     };
     const service = new HostService({ link, session, services, cleanup, owners, keepHouse, version });
     await service.serve(serving);

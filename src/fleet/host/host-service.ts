@@ -42,6 +42,7 @@ const RENEW_MS = LEASE_TERMS.lengthMs / 4;
 const POLL_MS = 2_000;
 const UPKEEP_MS = 3_000;
 const HOUSE_MS = 60_000;
+/** How many calls run at once, beside commands, which may take as long as they like. */
 const MOST_AT_ONCE = 16;
 /** How long calls that run may take to end when the host is to end. */
 const FAREWELL_MS = 30_000;
@@ -56,6 +57,8 @@ export class HostService {
   readonly #driver: TransactionDriver;
   readonly #locks: OriginalLocks;
   readonly #running = new Map<string, Promise<void>>();
+  /** Those of them that are no commands. */
+  readonly #calls = new Set<Promise<void>>();
   readonly #driving = new Map<string, Promise<void>>();
   readonly #cleaned = new Set<string>();
   readonly #stops = new AbortController();
@@ -69,7 +72,8 @@ export class HostService {
     this.#parts = parts;
     const { link, session, services } = parts;
     this.#locks = new OriginalLocks(link.stateDir);
-    this.#runner = new CallRunner({ link, session, services, locks: this.#locks, from: () => this.#from() });
+    const runner = { link, session, services, locks: this.#locks, from: () => this.#from() };
+    this.#runner = new CallRunner({ ...runner, stops: this.#stops.signal });
     this.#driver = new TransactionDriver(link, session);
   }
 
@@ -177,20 +181,24 @@ export class HostService {
       const { rings } = bell;
       let call: TakenCall | undefined;
       await this.#tolerant(async () => {
-        if (this.#running.size >= MOST_AT_ONCE) return;
+        if (this.#calls.size >= MOST_AT_ONCE) return;
         const taken = await queue.take(host, this.#from(), [...this.#running.keys()]);
         if (!taken.isCurrent) throw new NotCurrent();
         call = taken.call;
       });
       if (call !== undefined) this.#begin(call);
-      else if (this.#running.size >= MOST_AT_ONCE) await Promise.race(this.#running.values());
+      else if (this.#calls.size >= MOST_AT_ONCE) await Promise.race(this.#calls);
       else await bell.next(rings, POLL_MS, this.#stops.signal);
     }
   }
 
   #begin(call: TakenCall): void {
-    const run = this.#run(call).finally(() => this.#running.delete(call.key));
+    const run = this.#run(call).finally(() => {
+      this.#running.delete(call.key);
+      this.#calls.delete(run);
+    });
     this.#running.set(call.key, run);
+    if (call.request.kind !== "service" || call.request.name !== "exec") this.#calls.add(run);
   }
 
   async #run(call: TakenCall): Promise<void> {

@@ -28,7 +28,7 @@ export class JoinedFleet {
     return new FleetCoordinator(this.#link, session, cleanup, owners);
   }
 
-  services(parts: Omit<FleetParts, "link" | "elsewhere">): FleetServices {
-    return new FleetServices({ ...parts, link: this.#link, elsewhere: this.elsewhere });
+  services(parts: Omit<FleetParts, "link">): FleetServices {
+    return new FleetServices({ ...parts, link: this.#link });
   }
 }

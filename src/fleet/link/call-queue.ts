@@ -2,7 +2,7 @@ import { escapeLiteral } from "pg";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import type { Answer, Call, Driver } from "../protocol/call.ts";
 import type { Registration } from "../protocol/registration.ts";
-import { ringFor } from "../store/bell.ts";
+import { presenceOf, ringFor } from "../store/bell.ts";
 import type { PostgresRecords } from "../store/postgres-store.ts";
 import { is } from "./hosts.ts";
 
@@ -70,10 +70,12 @@ const POINTS = {
 const CALL_MS = 8_000;
 /** A piece of arguments, results or files, in characters. */
 const PIECE = 256 * 1024;
+/** How many pieces of a stream are read at once. */
+const AT_ONCE = 8;
 const KEPT = "1 hour";
 const text = escapeLiteral;
 
-export type PieceKind = "arguments" | "result" | "file";
+export type PieceKind = "arguments" | "result" | "file" | "output" | "input" | "signal";
 
 /** Methods that ask a host about a transaction are never repeated by themselves: its driver does that. */
 export function isTakenAgain({ request }: Envelope): boolean {
@@ -182,9 +184,47 @@ export class CallQueue {
     return rows.length > 0;
   }
 
-  /** Adds a piece, which is there once however often it is added. */
-  async addPiece(key: string, kind: PieceKind, position: number, content: string): Promise<void> {
-    await this.#records.run(pieceStatement(key, kind, position, content));
+  /** Adds a piece, which is there once however often it is added, and rings for whoever waits for it. */
+  async addPiece(
+    key: string,
+    kind: PieceKind,
+    position: number,
+    content: string,
+    reader?: string,
+  ): Promise<void> {
+    const bell = reader === undefined ? [] : [ringFor(reader)];
+    await this.#records.run(pieceStatement(key, kind, position, content), ...bell);
+  }
+
+  /** Some pieces from this position on. Those before it are read, and go; `writer` may wait for that. */
+  async piecesFrom(
+    key: string,
+    kind: PieceKind,
+    position: number,
+    writer: string,
+  ): Promise<readonly string[]> {
+    const those = `key = ${text(key)} AND kind = ${text(kind)}`;
+    const rows = await this.#records.run(
+      `WITH gone AS (DELETE FROM call_pieces WHERE ${those} AND position < ${position} RETURNING position)
+        SELECT (${ringFor(writer)}) FROM (SELECT FROM gone LIMIT 1) one`,
+      `SELECT content FROM call_pieces WHERE ${those} AND position >= ${position}
+        ORDER BY position LIMIT ${AT_ONCE}`,
+    );
+    return rows.map(([content]) => content ?? "");
+  }
+
+  /** How many pieces are there that were not read. */
+  async unread(key: string, kind: PieceKind): Promise<number> {
+    const [[count] = []] = await this.#records.run(
+      `SELECT count(*) FROM call_pieces WHERE key = ${text(key)} AND kind = ${text(kind)}`,
+    );
+    return Number(count);
+  }
+
+  /** Whether a process has a connection. */
+  async isThere(process: string): Promise<boolean> {
+    const [[isThere] = []] = await this.#records.run(presenceOf(process));
+    return isThere === "t";
   }
 
   async piece(key: string, kind: PieceKind, position: number): Promise<string | undefined> {

@@ -27,7 +27,7 @@ export interface HostRow {
   readonly lend: readonly LentResource[];
   readonly epoch: number;
   readonly start?: string;
-  /** How many sandboxes it has, and how many calls wait for it. */
+  /** How many calls wait for it, or run there. */
   readonly waiting: number;
 }
 
@@ -142,6 +142,12 @@ export class Hosts {
 
   async all(): Promise<readonly HostRow[]> {
     return (await this.#records.run(`SELECT ${HOST} FROM hosts h ORDER BY name`)).map(hostFrom);
+  }
+
+  /** Those of these hosts that there are. */
+  async these(names: readonly string[]): Promise<readonly HostRow[]> {
+    const list = [...new Set(names)].map(text).join(", ");
+    return (await this.#records.run(`SELECT ${HOST} FROM hosts h WHERE name IN (${list})`)).map(hostFrom);
   }
 
   async one(name: string): Promise<HostRow> {

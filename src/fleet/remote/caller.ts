@@ -11,12 +11,16 @@ import type { Reply } from "../protocol/drive-results.ts";
 
 /** How a call is sent. */
 export interface Sending {
+  /** Default: a new one. */
+  readonly key?: string;
   readonly host: string;
   readonly request: Request;
   readonly args: readonly unknown[];
   /** A file of this machine that goes along. */
   readonly file?: string;
   readonly signal?: AbortSignal;
+  /** Called again and again while the call is waited for, and once more when it is answered. */
+  readonly onLook?: () => Promise<void>;
 }
 
 /** What came of a call. */
@@ -56,13 +60,18 @@ export class Caller {
   }
 
   /** Sends a call, and waits until it is answered or can't be waited for any longer. */
-  async send({ host, request, args, file, signal }: Sending): Promise<Received> {
+  async send({ key: given, host, request, args, file, ...waiting }: Sending): Promise<Received> {
     const { queue } = this.#link;
-    const key = "call" in request ? callKey(request.call) : `${this.#link.process} ${newId()}`;
+    const key = "call" in request ? callKey(request.call) : (given ?? this.newKey());
     const envelope: Envelope = { key, host, request, sender: this.me, contract: CONTRACT };
     if (file !== undefined) await this.#addFile(key, file);
     await queue.send(envelope, encodeMarked(args));
-    return await this.#answered(envelope, signal);
+    return await this.#answered(envelope, waiting);
+  }
+
+  /** The key of a call that is not repeated. */
+  newKey(): string {
+    return `${this.#link.process} ${newId()}`;
   }
 
   async #addFile(key: string, file: string): Promise<void> {
@@ -78,7 +87,10 @@ export class Caller {
     }
   }
 
-  async #answered(envelope: Envelope, signal: AbortSignal | undefined): Promise<Received> {
+  async #answered(
+    envelope: Envelope,
+    { signal, onLook }: Pick<Sending, "signal" | "onLook">,
+  ): Promise<Received> {
     const { key, host } = envelope;
     const { queue, bell } = this.#link;
     const isRepeated = isTakenAgain(envelope);
@@ -86,6 +98,7 @@ export class Caller {
     for (;;) {
       const { rings } = bell;
       const state = await queue.stateOf(key, host);
+      await onLook?.();
       if (state.state === "answered") return await this.#read(key, state.answer);
       const isOut = state.isLate || (!state.isUp && performance.now() > until) || signal?.aborted === true;
       if (state.state === "queued" && isOut && (await queue.cancel(key)))

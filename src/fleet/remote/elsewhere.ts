@@ -63,11 +63,6 @@ export class Elsewhere {
     }));
   }
 
-  /** Runs a command on another host inside a plan. */
-  async capture(host: string, plan: string, request: object): Promise<unknown> {
-    return await this.#service(host, "capture", [plan, request]);
-  }
-
   async #service(host: string, name: string, args: readonly unknown[]): Promise<unknown> {
     const { signal } = this.#operations;
     return await this.#caller.ask({ host, request: { kind: "service", name }, args, signal });

@@ -13,6 +13,11 @@ export const LOCKS = {
   claims: `${DRYDOCK}, 3`,
 } as const;
 
+/** A lock that each connection of a process shares while it lives, so that others see that it is there. */
+export function presenceLock(number: number): string {
+  return `${DRYDOCK + 1}, ${number}`;
+}
+
 /** A statement that takes a lock alone until the end of its transaction. */
 export function lockAlone(lock: keyof typeof LOCKS): string {
   return `SELECT pg_advisory_xact_lock(${LOCKS[lock]})`;

@@ -91,6 +91,7 @@ export const planShape = z
       ])
       .optional(),
     stays: z.array(lastingShape).optional(),
+    host: z.string().optional().describe("For a plan that was made on another host of the fleet: that host."),
     waits: z
       .array(awaitedHostShape)
       .optional()

@@ -312,6 +312,18 @@ class ClientTest(unittest.TestCase):
         for answer in (client.recover(), client.scan(), client.cleanup_status()):
             self.assertIsInstance(answer, dict)
 
+    def test_a_machine_without_a_fleet_has_no_hosts(self) -> None:
+        calls = (
+            client.hosts,
+            lambda: client.host("web2"),
+            lambda: client.drain_host("web2", undo=True),
+            lambda: client.remove_host("web2"),
+        )
+        for call in calls:
+            with self.assertRaises(drydock.DrydockError) as caught:
+                call()
+            self.assertEqual(caught.exception.code, "NO_FLEET")
+
     def test_without_a_server_it_says_so(self) -> None:
         with self.assertRaises(drydock.DrydockError) as caught:
             drydock.Client("/nowhere/api.sock").version()

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
+import { fleetOf } from "../../../plans/resources/fleet-of.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
-import { fleetOf } from "./fleet-of.ts";
 
 /** `drydock host remove HOST` */
 export function define(command: Command, context: CommandContext): void {

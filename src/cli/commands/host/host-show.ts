@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import { fleetOf } from "../../../plans/resources/fleet-of.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToRead } from "../../open-for-command.ts";
 import { hostLines } from "../../render/fleet/host-lines.ts";
-import { fleetOf } from "./fleet-of.ts";
 
 /** `drydock host show [HOST]` */
 export function define(command: Command, context: CommandContext): void {

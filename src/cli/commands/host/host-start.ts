@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { displayPath } from "../../../core/paths/byte-path.ts";
+import { fleetOf } from "../../../plans/resources/fleet-of.ts";
 import { armFailpoints } from "../../../system/failpoints.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { version } from "../version.ts";
-import { fleetOf } from "./fleet-of.ts";
 
 /** `drydock host start [--install [--system]]` */
 export function define(command: Command, context: CommandContext): void {

@@ -1,7 +1,11 @@
+import type { Readable } from "node:stream";
+import { finished } from "node:stream/promises";
 import type { Command } from "commander";
 import { parseSize } from "../../../config/size.ts";
 import { UsageError } from "../../../core/errors/errors.ts";
-import { captureDocument } from "../../../run/capture.ts";
+import type { HostCommand } from "../../../fleet/remote/remote-command.ts";
+import { fleetOf } from "../../../plans/resources/fleet-of.ts";
+import { captureDocument, captureOutput } from "../../../run/capture.ts";
 import type { ExecRequest, ExecResult } from "../../../run/exec.ts";
 import { inputIsTerminal } from "../../../system/terminal/standard-stream.ts";
 import type { CommandContext } from "../../command-context.ts";
@@ -17,7 +21,6 @@ import { addAddOption, resourceRequests } from "../../options/resource-requests.
 import { scratchLines } from "../../render/plan/outside-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
 import { startLauncher } from "../../start-launcher.ts";
-import { fleetOf } from "../host/fleet-of.ts";
 import type { ExecOptions, Talk } from "../run/run-options.ts";
 import { startDetached } from "../run/start-detached.ts";
 
@@ -50,7 +53,7 @@ export function define(command: Command, context: CommandContext): void {
 
 /**
  * Runs a command on another host. It has no terminal there: its input is that of this process, if that is no
- * terminal, and its output comes when it has ended.
+ * terminal. Its output comes as it writes it, and signals to this process go there.
  */
 async function execOn(
   context: CommandContext,
@@ -62,28 +65,38 @@ async function execOn(
     throw new UsageError("A command on another host is not detached, and adds nothing to the plan.", {
       hint: "Leave out --detach and --add, or run the command on that host.",
     });
-  const { stdout: _, ...request } = commandRequest(context, options);
-  const input = inputIsTerminal() ? "" : await readInput();
-  const result = await openToChange(context, plan, (drydock) =>
-    fleetOf(drydock).captureOn(host, plan, {
-      ...{ ...request, command: inner, input },
-      // A folder of that host.
-      ...(options.directory !== undefined && { cwd: options.directory }),
-      ...(options.maxOutput !== undefined && { maxOutputBytes: options.maxOutput }),
-    }),
-  );
-  if (context.options.json) context.output.document(captureDocument(result));
-  else {
-    process.stdout.write(result.stdout.text);
-    process.stderr.write(result.stderr.text);
-  }
+  const { stdout: _, ...given } = commandRequest(context, options);
+  // A folder of that host.
+  const cwd = options.directory === undefined ? {} : { cwd: options.directory };
+  const result = await openToChange(context, plan, async (drydock, _signal, interruption) => {
+    using signals = new RunningSignals(interruption);
+    await using command = await fleetOf(drydock).spawnOn(host, plan, { ...given, ...cwd, command: inner });
+    signals.passTo({ signal: (name) => command.kill(name) });
+    const input = inputIsTerminal() ? "" : process.stdin;
+    try {
+      if (!context.options.json) return await streamed(command, input);
+      const most = options.maxOutput === undefined ? {} : { maxOutputBytes: options.maxOutput };
+      const output = await captureOutput(command, { input, ...most });
+      const ended = await command.wait();
+      context.output.document(captureDocument({ ...ended, ...output }));
+      return ended;
+    } finally {
+      // Nobody reads it any more, and it would keep this process.
+      if (input !== "") process.stdin.destroy();
+    }
+  });
+  tellScratch(context, options, result);
   context.exitWith(result.exitCode);
 }
 
-async function readInput(): Promise<Uint8Array> {
-  const pieces: Buffer[] = [];
-  for await (const piece of process.stdin) pieces.push(piece as Buffer);
-  return Buffer.concat(pieces);
+/** The streams of this process are those of a command elsewhere. */
+async function streamed(command: HostCommand, input: Readable | ""): Promise<ExecResult> {
+  if (input === "") command.stdin.end();
+  else input.pipe(command.stdin);
+  command.stdout.pipe(process.stdout, { end: false });
+  command.stderr.pipe(process.stderr, { end: false });
+  const [result] = await Promise.all([command.wait(), finished(command.stdout), finished(command.stderr)]);
+  return result;
 }
 
 /** What the options say about a command. Takes in the resources that they add to the plan. */

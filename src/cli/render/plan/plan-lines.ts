@@ -1,5 +1,6 @@
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import type { AwaitedHost } from "../../../core/resource/awaited-host.ts";
+import { splitHost } from "../../../core/resource/host-location.ts";
 import type { DetachedView, PlanResourceView, PlanView } from "../../../plans/plan-views.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
@@ -10,7 +11,13 @@ import { lastingText } from "./apply-lines.ts";
 export function planListLines(plans: readonly PlanView[], styles: Styles): readonly string[] {
   if (plans.length === 0) return ["There are no plans. Make one with 'drydock plan create'."];
   const hasLabels = plans.some(({ labels }) => labels !== undefined);
-  const titles = ["ID", "NAME", "STATE", "CREATED", "RESOURCES", ...(hasLabels ? ["LABELS"] : [])];
+  const hasHosts = plans.some(({ host }) => host !== undefined);
+  const titles = [
+    ...["ID", "NAME", "STATE", "CREATED"],
+    ...(hasHosts ? ["MADE ON"] : []),
+    "RESOURCES",
+    ...(hasLabels ? ["LABELS"] : []),
+  ];
   const headings = titles.map((text) => ({
     text,
     style: styles.dim,
@@ -18,12 +25,19 @@ export function planListLines(plans: readonly PlanView[], styles: Styles): reado
   const rows = plans.map((plan) => [
     plan.id,
     displayPath(plan.name),
-    { text: stateOf(plan), style: plan.state === "open" ? styles.green : styles.dim },
+    { text: stateInList(plan), style: plan.state === "open" ? styles.green : styles.dim },
     plan.createdAt,
-    plan.resources.map(({ name }) => displayPath(name)).join(", "),
+    ...(hasHosts ? [plan.host ?? "this host"] : []),
+    plan.resources.map(resourceText).join(", "),
     labelsText(plan),
   ]);
   return textTable([headings, ...rows]);
+}
+
+/** A resource in a list: its name, and its host if that is another one. */
+function resourceText({ name, location }: PlanResourceView): string {
+  const host = splitHost(location)?.host;
+  return host === undefined ? displayPath(name) : `${displayPath(name)} on ${host}`;
 }
 
 /** All that is known about one plan. */
@@ -33,6 +47,7 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
     ["name", displayPath(plan.name)],
     ["state", stateOf(plan)],
     ["created", plan.createdAt],
+    ...(plan.host === undefined ? [] : [["made on", plan.host] as const]),
     ...(plan.message === undefined ? [] : [["message", oneLine(plan.message)] as const]),
     ...(plan.labels === undefined ? [] : [["labels", labelsText(plan)] as const]),
     ...(plan.detached === undefined ? [] : [["detached", detachedText(plan.detached)] as const]),
@@ -128,6 +143,11 @@ function labelsText({ labels = {} }: PlanView): string {
   return Object.entries(labels)
     .map(([key, value]) => oneLine(`${key}=${value}`))
     .join(", ");
+}
+
+function stateInList(plan: PlanView): string {
+  const hosts = (plan.waits ?? []).map(({ host }) => host);
+  return hosts.length === 0 ? stateOf(plan) : `${stateOf(plan)}, waits for ${hosts.join(" and ")}`;
 }
 
 function stateOf({ state, readOnly, review }: PlanView): string {

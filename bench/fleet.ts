@@ -3,12 +3,15 @@ import { FilledFleet, type FleetSize } from "../test/fleet/filled-fleet.ts";
 import { FLEET_QUESTIONS } from "../test/fleet/fleet-questions.ts";
 import { TestPostgres, whyNoServer } from "../test/support/database-servers.ts";
 import { answer, compare, type Row } from "./answer.ts";
+import { hostRows } from "./fleet-hosts.ts";
 import { alternate, type Side } from "./measure.ts";
 
 /**
  * Does what a plan costs grow with the plans in the fleet's database, or with the hosts of the fleet? A
  * database with a million plans of ten thousand hosts is asked the same as one with a thousand plans of ten
  * hosts, on one real server. Both are filled by a script. A host has as much of its own in both.
+ *
+ * And how many plans per second does a fleet land (fleet-hosts.ts)?
  */
 const LARGE: FleetSize = { database: "large", plans: 1_000_000, hosts: 10_000 };
 const SMALL: FleetSize = { database: "small", plans: 1_000, hosts: 10 };
@@ -31,7 +34,7 @@ try {
     rows.push(compare(title, times.many, peer, times.few, { atMost: 2, beyond: BEYOND }));
   }
   for (const { store } of [many, few]) store.close();
-  answer(rows);
+  answer([...rows, ...(await hostRows(server))]);
 } finally {
   server.remove();
 }

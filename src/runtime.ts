@@ -100,7 +100,8 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
         ),
       abandon: async (plan) => {
         const { Abandonment } = await import("./commit/cleanup/abandonment.ts");
-        return await withReserve(stateDir, () => new Abandonment(parts.session).abandon(plan));
+        const held = await parts.fleet?.held(plan);
+        return await withReserve(stateDir, () => new Abandonment(parts.session, held).abandon(plan));
       },
       log: async (plan) => (await import("./plans/history/plan-log.ts")).planLog(parts.session, plan),
       events: async (wanted = {}) =>

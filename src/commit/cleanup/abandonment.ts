@@ -1,12 +1,13 @@
 import { advance } from "../../core/commit-machine.ts";
-import { messageOf, UsageError } from "../../core/errors/errors.ts";
+import { BusyError, DrydockError, messageOf, UsageError } from "../../core/errors/errors.ts";
 import { isOver, movePlan, type PlanRecord, type PlanState, resourceById } from "../../core/plan.ts";
-import type { SandboxRecord } from "../../core/sandbox.ts";
+import type { SandboxRecord, SandboxRef } from "../../core/sandbox.ts";
 import { moveSandbox } from "../../core/sandbox-states.ts";
 import { isUnfinished, type TransactionRecord } from "../../core/transaction.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { type KnownPlace, placesOf } from "../../sandboxes/remains/known-places.ts";
 import type { StoreChange } from "../../store/store.ts";
+import { isBuiltIn } from "../../strategies/registered-strategy.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
 import { type AbandonedOriginal, originalOf } from "./abandoned-original.ts";
@@ -27,6 +28,12 @@ export type AbandonedResource = AbandonedOriginal & {
   readonly left: readonly KnownPlace[];
 };
 
+/** How a plan has ended. */
+interface End {
+  readonly report: AbandonReport;
+  readonly items: readonly Item[];
+}
+
 /** A sandbox of the plan, with its part of the report. */
 interface Item {
   readonly record: SandboxRecord;
@@ -36,7 +43,17 @@ interface Item {
 }
 
 /**
- * Ends a plan by a person's word, even if its original, its strategy or its sandbox is gone. In this order:
+ * A transaction over hosts, which holds the plan and its originals itself until it is over. `end` writes its
+ * record with what follows from it, and says whether nobody has moved it meanwhile.
+ */
+export interface HeldTransaction {
+  readonly id: string;
+  end(record: TransactionRecord, changes: readonly StoreChange[]): Promise<boolean>;
+}
+
+/**
+ * Ends a plan by a person's word, even if its original, its strategy, its sandbox or its host is gone. In
+ * this order:
  *
  * 1. One durable write ends the plan and its transactions, and puts the report into its log. From here on the
  *    plan holds nothing and blocks no other.
@@ -45,16 +62,27 @@ interface Item {
  */
 export class Abandonment {
   readonly #session: PlanSession;
+  readonly #held: HeldTransaction | undefined;
 
-  constructor(session: PlanSession) {
+  constructor(session: PlanSession, held?: HeldTransaction) {
     this.#session = session;
+    this.#held = held;
   }
 
   async abandon(key: string): Promise<AbandonReport> {
-    return await this.#session.plans.withOriginals(key, (plan) => this.#end(plan));
+    const { plans } = this.#session;
+    if (this.#held === undefined)
+      return await plans.withOriginals(key, async (plan) => this.#removed(plan, await this.#ended(plan)));
+    const plan = await plans.find(key);
+    const end = await this.#ended(plan);
+    return await plans.withOriginals(plan.id, () => this.#removed(plan, end));
   }
 
-  async #end(plan: PlanRecord): Promise<AbandonReport> {
+  async #removed(plan: PlanRecord, { report, items }: End): Promise<AbandonReport> {
+    return isOver(plan) ? report : await this.#tidy(report, items);
+  }
+
+  async #ended(plan: PlanRecord): Promise<End> {
     const { store, sandboxes, remains } = this.#session;
     sandboxes.assertUnused(plan);
     const transactions = await store.transactionsOf(plan.id);
@@ -67,20 +95,44 @@ export class Abandonment {
       state,
       resources: reportsOf(items),
     };
-    await store.write(await this.#decision({ ...plan, state }, transactions, items, report), "durable");
+    await this.#write(await this.#decision({ ...plan, state }, transactions, items, report));
     await remains.forget(plan.id);
-    return isOver(plan) ? report : await this.#tidy(report, items);
+    return { report, items };
+  }
+
+  async #write(changes: readonly StoreChange[]): Promise<void> {
+    const { store } = this.#session;
+    const held = this.#held;
+    const record = changes
+      .flatMap((change) => ("put" in change && change.put === "transaction" ? change.record : []))
+      .find(({ id }) => id === held?.id);
+    if (held === undefined || record === undefined) return await store.write(changes, "durable");
+    if (await held.end(record, changes)) return;
+    throw new BusyError("The transaction of this plan has just moved on.", {
+      holder: "another host of the fleet",
+      hint: "Look at the plan, and try again if need be.",
+    });
+  }
+
+  /** Of a host that is away only the name of the strategy is known here. */
+  async #worksInPlace(ref: SandboxRef): Promise<boolean> {
+    try {
+      return await this.#session.sandboxes.worksInPlace(ref);
+    } catch (thrown) {
+      if (!(thrown instanceof DrydockError && thrown.code === "HOST_AWAY")) throw thrown;
+      return ref.strategyName === "none" || !isBuiltIn(ref.strategyName);
+    }
   }
 
   async #items(plan: PlanRecord, unfinished: TransactionRecord | undefined): Promise<readonly Item[]> {
-    const { store, sandboxes } = this.#session;
+    const { store } = this.#session;
     const intents = Map.groupBy(await store.intents(), ({ sandboxId }) => sandboxId);
     const items: Item[] = [];
     for (const record of await store.sandboxesOf(plan.id)) {
       const { sandboxId, resourceId } = record.ref;
       const found = resourceById(plan, resourceId);
       const participant = unfinished?.participants.find(({ ref }) => ref.sandboxId === sandboxId);
-      const isInPlace = await sandboxes.worksInPlace(record.ref);
+      const isInPlace = await this.#worksInPlace(record.ref);
       const { isHeld, ...original } = originalOf(unfinished, participant, isInPlace);
       const places = placesOf(record, intents.get(sandboxId) ?? []);
       const report: AbandonedResource = {

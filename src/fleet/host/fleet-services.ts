@@ -1,3 +1,4 @@
+import type { HeldTransaction } from "../../commit/cleanup/abandonment.ts";
 import type { LandedCleanup } from "../../commit/cleanup/landed-cleanup.ts";
 import type { RecoveryReport } from "../../commit/recovery.ts";
 import { BusyError, UsageError } from "../../core/errors/errors.ts";
@@ -96,7 +97,7 @@ export class FleetServices {
         `Plans wait for the host ${name}: ${plans.map(({ planName }) => planName).join(", ")}.`,
         {
           holder: name,
-          hint: "Give them up, or abandon them, first.",
+          hint: "Give them up, or abandon them if this host never comes back, first.",
         },
       );
     await hosts.remove(name);
@@ -148,6 +149,21 @@ export class FleetServices {
     if (record === undefined || record.phase === "aborted") return report({ undone: [work] });
     const awaited = awaitedHosts(record, { me: link.host, hosts: await link.hosts.all() });
     return report({ pending: [pendingOf(plan, record, awaited)] });
+  }
+
+  /**
+   * The transaction over hosts that holds a plan which a person abandons. What was not decided is given up
+   * first, so that hosts which come back take back what they prepared.
+   */
+  async held(key: string): Promise<HeldTransaction | undefined> {
+    const { rows } = this.#parts.link;
+    const plan = await this.#parts.session.plans.find(key);
+    const [open] = await rows.open(plan.id);
+    if (open?.phase === "preparing") await rows.decide(open.id, "give-up");
+    const row = open === undefined ? undefined : await rows.read(open.id);
+    if (row === undefined) return undefined;
+    const { id } = row.record;
+    return { id, end: async (record, changes) => (await rows.save(row, record, changes)).was === "saved" };
   }
 
   /** Waits a while for the end of a transaction that the service of a host brings about. */

@@ -46,7 +46,8 @@ export interface CallState {
   readonly state: "queued" | "taken" | "answered" | "cancelled" | "gone";
   readonly answer?: CallAnswer;
   readonly isLate: boolean;
-  /** Whether the host that has to answer is up, and whether it is the start that has taken the call. */
+  /** Whether the host that has to answer is in the fleet, whether it is up, and whether it is the start that has taken the call. */
+  readonly isKnown: boolean;
   readonly isUp: boolean;
   readonly isSameStart: boolean;
   /** Since when nothing was heard of the host, if it is not up. */
@@ -159,8 +160,9 @@ export class CallQueue {
   }
 
   async stateOf(key: string, host: string): Promise<CallState> {
-    const [[state, answer, isLate, isUp, isSameStart, since] = []] = await this.#records.run(
-      `SELECT c.state, c.answer, c.deadline < clock_timestamp(), coalesce(h.until > clock_timestamp(), false),
+    const [[state, answer, isLate, isKnown, isUp, isSameStart, since] = []] = await this.#records.run(
+      `SELECT c.state, c.answer, c.deadline < clock_timestamp(), h.name IS NOT NULL,
+        coalesce(h.until > clock_timestamp(), false),
         c.taken_by = h.start, to_char(h.until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
         FROM (SELECT) one LEFT JOIN calls c ON c.key = ${text(key)} LEFT JOIN hosts h ON h.name = ${text(host)}`,
     );
@@ -168,6 +170,7 @@ export class CallQueue {
       state: (state ?? "gone") as CallState["state"],
       ...(typeof answer === "string" && { answer: JSON.parse(answer) as CallAnswer }),
       isLate: isLate === "t",
+      isKnown: isKnown === "t",
       isUp: isUp === "t",
       isSameStart: isSameStart === "t",
       ...(typeof since === "string" && { since }),

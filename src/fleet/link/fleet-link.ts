@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { FleetSettings } from "../../config/settings.ts";
-import { UsageError } from "../../core/errors/errors.ts";
+import { DrydockError, StateError, UsageError } from "../../core/errors/errors.ts";
 import { splitSecret } from "../../core/resource/secret-url.ts";
+import { SERVER_DOWN } from "../../database/server/server-errors.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { ensureStateFolder } from "../../system/state/state-folder.ts";
 import { hasStateIdentity, recordStateIdentity } from "../../system/state/state-identity.ts";
@@ -71,7 +72,12 @@ export async function openFleetLink(
     return link;
   } catch (thrown) {
     directory.close();
-    throw thrown;
+    if (!(thrown instanceof DrydockError && thrown.code === SERVER_DOWN)) throw thrown;
+    throw new StateError(thrown.message, {
+      hint: "Check that it is running, and that its URL is right. Plans of this machine alone go on with --local.",
+      code: SERVER_DOWN,
+      cause: thrown,
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { escapeLiteral } from "pg";
 import { StateError, UsageError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
 import type { LentResource } from "../../core/resource/lending.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { CONTRACT } from "../protocol/call.ts";
@@ -41,6 +42,8 @@ const POINTS = {
   remove: failpoint("host.remove"),
 };
 const text = escapeLiteral;
+/** How many hosts an error names. */
+const MOST_NAMED = 10;
 const LEASE = `clock_timestamp() + interval '${LEASE_TERMS.lengthMs} ms'`;
 
 /** The hosts of a fleet in its database: names, starts and leases. */
@@ -153,9 +156,10 @@ export class Hosts {
   async one(name: string): Promise<HostRow> {
     const [row] = await this.#records.run(`SELECT ${HOST} FROM hosts h WHERE name = ${text(name)}`);
     if (row !== undefined) return hostFrom(row);
-    const names = (await this.all()).map((host) => host.name);
-    throw new UsageError(`There is no host called '${name}' in the fleet.`, {
-      hint: `Its hosts are ${names.join(", ")}. A host joins when its service starts.`,
+    const names = await this.#records.run(`SELECT name FROM hosts ORDER BY name LIMIT ${MOST_NAMED + 1}`);
+    const named = names.slice(0, MOST_NAMED).join(", ");
+    throw new UsageError(`There is no host called '${displayPath(name)}' in the fleet.`, {
+      hint: `Its hosts are ${named}${names.length > MOST_NAMED ? " and others" : ""}. A host joins when its service starts.`,
       code: "UNKNOWN_HOST",
     });
   }

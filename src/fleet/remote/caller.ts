@@ -4,7 +4,13 @@ import { decodeMarked, encodeMarked } from "../../core/values/marked-json.ts";
 import { closeFile } from "../../system/calls/handles.ts";
 import { openSpooled, pieces } from "../../system/data/file-data.ts";
 import { newId } from "../../system/state/new-id.ts";
-import { type CallAnswer, type Envelope, isTakenAgain, type Request } from "../link/call-queue.ts";
+import {
+  type CallAnswer,
+  type CallState,
+  type Envelope,
+  isTakenAgain,
+  type Request,
+} from "../link/call-queue.ts";
 import type { FleetLink } from "../link/fleet-link.ts";
 import { CONTRACT, callKey, type Driver, REFUSAL_TEXTS } from "../protocol/call.ts";
 import type { Reply } from "../protocol/drive-results.ts";
@@ -99,7 +105,7 @@ export class Caller {
       const { rings } = bell;
       const state = await queue.stateOf(key, host);
       await onLook?.();
-      if (state.state === "answered") return await this.#read(key, state.answer);
+      if (state.state === "answered") return await this.#read(envelope, state.answer);
       const isOut = state.isLate || (!state.isUp && performance.now() > until) || signal?.aborted === true;
       if (state.state === "queued" && isOut && (await queue.cancel(key)))
         return { reply: { said: "cancelled" }, why: notUp(host, state) };
@@ -113,18 +119,25 @@ export class Caller {
     }
   }
 
-  async #read(key: string, answer: CallAnswer | undefined): Promise<Received> {
+  async #read(envelope: Envelope, answer: CallAnswer | undefined): Promise<Received> {
     const { queue } = this.#link;
+    const { key } = envelope;
     const result = answer?.hasResult === true ? decodeMarked(await queue.whole(key, "result")) : undefined;
     await queue.forget(key);
     if (answer?.error === undefined) return { reply: answer?.said ?? { said: "changed" }, result };
-    const given = answer.error as PlainError;
+    const given = saidBy(envelope.host, answer.error as PlainError);
     const reply: Reply = answer.said ?? { said: "failed", message: given.message };
     return { reply, error: reviveError(given) ?? new StateError(given.message, { code: "STRATEGY" }) };
   }
 }
 
-function notUp(host: string, { isUp, since }: { readonly isUp: boolean; readonly since?: string }): string {
+/** An error of another host says whose it is. */
+function saidBy(host: string, error: PlainError): PlainError {
+  return error.message.includes(host) ? error : { ...error, message: `On ${host}: ${error.message}` };
+}
+
+function notUp(host: string, { isUp, isKnown, since }: CallState): string {
+  if (!isKnown) return `${host} is no host of the fleet any more`;
   if (isUp) return `${host} did not take the call in time`;
   return since === undefined ? `${host} was never started` : `${host} is not up (last heard of at ${since})`;
 }

@@ -56,6 +56,7 @@ export class Elsewhere {
 
   /** The resources of a plan that are on another host, with the strategies that it chooses. */
   async resources(host: string, requests: readonly ResourceRequest[]): Promise<readonly PlanResource[]> {
+    await this.#link.hosts.one(host);
     const found = (await this.#service(host, "resources", [requests])) as readonly PlanResource[];
     return found.map((item) => ({
       ...item,

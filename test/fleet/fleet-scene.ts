@@ -7,13 +7,14 @@ import { TestPostgres } from "../support/database-servers.ts";
 /** A host of a fleet in a test: a place with a state directory, and the service that serves it. */
 export class TestHost extends Workplace {
   readonly name: string;
-  readonly #url: string;
+  /** The URL of the fleet's database. */
+  url: string;
   service: Running | undefined;
 
   constructor(name: string, url: string, lend: readonly object[] = [{ location: "/", run: true }]) {
     super();
     this.name = name;
-    this.#url = url;
+    this.url = url;
     this.lend(lend);
   }
 
@@ -25,7 +26,7 @@ export class TestHost extends Workplace {
 
   override get environment(): NodeJS.ProcessEnv {
     const config = join(this.path, "drydock.yaml");
-    return { ...super.environment, DRYDOCK_CONFIG: config, FLEET_URL: this.#url };
+    return { ...super.environment, DRYDOCK_CONFIG: config, FLEET_URL: this.url };
   }
 
   /** Starts the service, which may die before it is up. */

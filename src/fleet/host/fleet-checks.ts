@@ -37,15 +37,22 @@ function otherHosts(own: string, hosts: readonly HostRow[]): FleetCheck {
 }
 
 async function database({ records }: FleetLink): Promise<FleetCheck> {
-  const [[version, standbys, ...settings] = []] = await records.run(
-    `SELECT current_setting('server_version'),
-      (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async'),
+  const [[version, standbys, unseen, late, ...settings] = []] = await records.run(
+    `SELECT current_setting('server_version'), (SELECT count(*) FROM pg_stat_replication),
+      (SELECT count(*) FROM pg_stat_replication WHERE sync_state IS NULL),
+      (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('async', 'potential')),
       ${DURABLE.map((name) => `(SELECT reset_val FROM pg_settings WHERE name = '${name}')`).join(", ")}`,
   );
   const lacks = DURABLE.filter((_, at) => settings[at] === "off").map(
     (name) => `${name} is off, so a crash of its machine can lose decisions`,
   );
-  if (standbys !== "0") lacks.push("a standby of it is not synchronous: a failover to it can lose decisions");
+  if (unseen !== "0")
+    lacks.push(
+      "it has a standby, and its user may not see whether that is synchronous (GRANT pg_read_all_stats to it)",
+    );
+  const isLocal = settings[DURABLE.indexOf("synchronous_commit")] === "local";
+  if (late !== "0" || (standbys !== "0" && isLocal))
+    lacks.push("a standby of it is not synchronous: a failover to it can lose decisions");
   const detail = lacks.length === 0 ? `PostgreSQL ${version}` : `PostgreSQL ${version}: ${lacks.join("; ")}`;
   return { name: "fleet database", ok: lacks.length === 0, detail };
 }

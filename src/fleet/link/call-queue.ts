@@ -46,7 +46,7 @@ export interface CallState {
   readonly state: "queued" | "taken" | "answered" | "cancelled" | "gone";
   readonly answer?: CallAnswer;
   readonly isLate: boolean;
-  /** Whether the host that has to answer is in the fleet, whether it is up, and whether it is the start that has taken the call. */
+  /** Of the host that has to answer: whether it is in the fleet, is up, and is the start that took it. */
   readonly isKnown: boolean;
   readonly isUp: boolean;
   readonly isSameStart: boolean;

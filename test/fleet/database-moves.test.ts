@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe } from "node:test";
 import { asUser, postgresProgram, TestPostgres, whyNoServer } from "../support/database-servers.ts";
 import { itInLongForm } from "../support/long-form.ts";
-import { TestHost } from "./fleet-scene.ts";
+import { planOverBoth, TestHost } from "./fleet-scene.ts";
 
 /** A server that follows another one. */
 class Standby extends TestPostgres {
@@ -32,12 +32,7 @@ async function changedPlan(web1: TestHost, web2: TestHost): Promise<string> {
     host.folder("app", { "a.txt": "old\n" });
     await host.up();
   }
-  const { id } = web1.answer("plan", "create", "-r", `${web1.path}/app`, "-r", `there=web2:${web2.path}/app`);
-  for (const resource of ["app", "there"]) {
-    const { status, stderr } = web1.drydock(["plan", "write", id, resource, "a.txt"], { input: "new\n" });
-    assert.equal(status, 0, stderr);
-  }
-  return id;
+  return planOverBoth(web1, web2);
 }
 
 describe("the database of a fleet that goes elsewhere", { skip: whyNoServer("postgres") ?? false }, () => {

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { referenceTo } from "../../src/config/yaml/environment-references.ts";
@@ -65,6 +66,17 @@ export class TestHost extends Workplace {
     const file = join(this.path, path);
     return existsSync(file) ? readFileSync(file, "utf8") : undefined;
   }
+}
+
+/** Makes a plan on the first host, over the folder `app` of both, with a change in each. */
+export function planOverBoth(web1: TestHost, web2: TestHost): string {
+  const there = `there=web2:${web2.path}/app`;
+  const { id } = web1.answer("plan", "create", "-r", `${web1.path}/app`, "-r", there);
+  for (const resource of ["app", "there"]) {
+    const { status, stderr } = web1.drydock(["plan", "write", id, resource, "a.txt"], { input: "new\n" });
+    assert.equal(status, 0, stderr);
+  }
+  return id;
 }
 
 /** A fleet on one machine: a real PostgreSQL, and a place with a state directory for each host. */

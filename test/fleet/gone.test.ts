@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { whyNoServer } from "../support/database-servers.ts";
-import { FleetScene, type TestHost } from "./fleet-scene.ts";
+import { FleetScene, planOverBoth, type TestHost } from "./fleet-scene.ts";
 
 describe("a host that never comes back", { skip: whyNoServer("postgres") ?? false }, () => {
   let fleet: FleetScene;
@@ -21,29 +21,13 @@ describe("a host that never comes back", { skip: whyNoServer("postgres") ?? fals
       host.folder("app", { "a.txt": "old\n" });
       await host.up();
     }
-    return planned();
-  }
-
-  function planned(): string {
-    const { id } = web1.answer(
-      "plan",
-      "create",
-      "-r",
-      `${web1.path}/app`,
-      "-r",
-      `there=web2:${web2.path}/app`,
-    );
-    for (const resource of ["app", "there"]) {
-      const { status, stderr } = web1.drydock(["plan", "write", id, resource, "a.txt"], { input: "new\n" });
-      assert.equal(status, 0, stderr);
-    }
-    return id;
+    return planOverBoth(web1, web2);
   }
 
   /** What is left on the host that is gone asks for attention. */
   function abandoned(plan: string) {
     const { status, stdout, stderr } = web1.drydock(["recover", plan, "--abandon", "--json"]);
-    assert.equal(status, 4, stderr);
+    assert.equal(status, 4, stderr + stdout);
     return JSON.parse(stdout);
   }
 
@@ -88,7 +72,7 @@ describe("a host that never comes back", { skip: whyNoServer("postgres") ?? fals
     web1.done("plan", "apply", id);
     assert.equal(web1.text("app/a.txt"), "newer\n");
     await web2.up({});
-    const next = planned();
+    const next = planOverBoth(web1, web2);
     web1.done("plan", "apply", next);
     assert.deepEqual([web1.text("app/a.txt"), web2.text("app/a.txt")], ["new\n", "new\n"]);
     web1.done("plan", "undo", next);

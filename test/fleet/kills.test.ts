@@ -139,11 +139,11 @@ describe("a fleet of which a process dies", { skip }, () => {
     dies(web1, ["host", "drain", "web3"], "host.drain");
     web1.done("host", "drain", "web3");
     await web3.end();
-    dies(web1, ["host", "remove", "web3"], "host.remove");
-    web1.done("host", "remove", "web3");
-    const away = ["plan", "create", "-r", `web9:${web3.path}`];
+    const away = ["plan", "create", "-r", `web3:${web3.path}`];
     for (const point of ["call.send", "call.cancel"]) dies(web1, away, point);
     assert.equal(web1.drydock(away).status, 1);
+    dies(web1, ["host", "remove", "web3"], "host.remove");
+    web1.done("host", "remove", "web3");
   });
 
   it("forgets what it noted once no call can come any more, also if it dies at that", async () => {

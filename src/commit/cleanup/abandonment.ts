@@ -43,12 +43,16 @@ interface Item {
 }
 
 /**
- * A transaction over hosts, which holds the plan and its originals itself until it is over. `end` writes its
- * record with what follows from it, and says whether nobody has moved it meanwhile.
+ * A transaction over hosts, which holds the plan and its originals itself until it is over. `end` writes
+ * changes, of which one is its record, and says whether it still was as in `before`: else it writes nothing.
  */
 export interface HeldTransaction {
   readonly id: string;
-  end(record: TransactionRecord, changes: readonly StoreChange[]): Promise<boolean>;
+  end(
+    before: TransactionRecord,
+    record: TransactionRecord,
+    changes: readonly StoreChange[],
+  ): Promise<boolean>;
 }
 
 /**
@@ -95,19 +99,21 @@ export class Abandonment {
       state,
       resources: reportsOf(items),
     };
-    await this.#write(await this.#decision({ ...plan, state }, transactions, items, report));
+    await this.#write(transactions, await this.#decision({ ...plan, state }, transactions, items, report));
     await remains.forget(plan.id);
     return { report, items };
   }
 
-  async #write(changes: readonly StoreChange[]): Promise<void> {
+  async #write(transactions: readonly TransactionRecord[], changes: readonly StoreChange[]): Promise<void> {
     const { store } = this.#session;
     const held = this.#held;
+    const before = transactions.find(({ id }) => id === held?.id);
     const record = changes
       .flatMap((change) => ("put" in change && change.put === "transaction" ? change.record : []))
       .find(({ id }) => id === held?.id);
-    if (held === undefined || record === undefined) return await store.write(changes, "durable");
-    if (await held.end(record, changes)) return;
+    if (held === undefined || before === undefined || record === undefined)
+      return await store.write(changes, "durable");
+    if (await held.end(before, record, changes)) return;
     throw new BusyError("The transaction of this plan has just moved on.", {
       holder: "another host of the fleet",
       hint: "Look at the plan, and try again if need be.",

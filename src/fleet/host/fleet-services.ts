@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { HeldTransaction } from "../../commit/cleanup/abandonment.ts";
 import type { LandedCleanup } from "../../commit/cleanup/landed-cleanup.ts";
 import type { RecoveryReport } from "../../commit/recovery.ts";
@@ -160,10 +161,17 @@ export class FleetServices {
     const plan = await this.#parts.session.plans.find(key);
     const [open] = await rows.open(plan.id);
     if (open?.phase === "preparing") await rows.decide(open.id, "give-up");
-    const row = open === undefined ? undefined : await rows.read(open.id);
-    if (row === undefined) return undefined;
-    const { id } = row.record;
-    return { id, end: async (record, changes) => (await rows.save(row, record, changes)).was === "saved" };
+    if (open === undefined) return undefined;
+    const { id } = open;
+    return {
+      id,
+      end: async (before, record, changes) => {
+        const row = await rows.read(id);
+        // Another process may have taken it over meanwhile, which changes nothing of its record.
+        if (row === undefined || !isDeepStrictEqual(row.record, before)) return false;
+        return (await rows.save(row, record, changes)).was === "saved";
+      },
+    };
   }
 
   /** Waits a while for the end of a transaction that the service of a host brings about. */

@@ -80,8 +80,8 @@ export class Stage extends Workplace {
   }
 
   /**
-   * Starts a script of bash at a terminal of the user who runs the tests. What follows $ACTOR in it is done by
-   * the actor, who has that terminal as after 'su': it may read and write it, and not open it again.
+   * Starts a script of bash at a terminal of the user who runs the tests. What follows $ACTOR in it is done
+   * by the actor, who has that terminal as after 'su': it may read and write it, and not open it again.
    */
   terminalOfAnother(script: string): Running {
     const env = { ...this.environment, TERM: "xterm", ACTOR: ["setsid", "-w", ...this.#prefix()].join(" ") };

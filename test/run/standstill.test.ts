@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { childrenOf } from "../../src/system/process/processes.ts";
 import { program, type Running } from "../end-to-end/workplace.ts";
@@ -58,6 +59,16 @@ function endGuardOf(drydock: Running): void {
   process.kill(guard, "SIGKILL");
 }
 
+/** Ends the first process of a command's namespaces, and so all in them. */
+function endNamespaceOf(drydock: Running): void {
+  const below = (pid: number): readonly number[] => [pid, ...childrenOf(pid).flatMap(below)];
+  const first = below(drydock.pid ?? 0).find((pid) =>
+    /^NSpid:.*\t1$/m.test(readFileSync(`/proc/${pid}/status`, "latin1")),
+  );
+  assert.ok(first);
+  process.kill(first, "SIGKILL");
+}
+
 describe("Commands of a plan stand still while it is worked on", () => {
   for (const [actor, strategy] of CASES) {
     it(`[I8] as ${actor}, with ${strategy}: a checkpoint has every write before it and none after`, async () => {
@@ -114,6 +125,52 @@ describe("Commands of a plan stand still while it is worked on", () => {
       await goesOn(command);
       stage.done(...checkpoint);
       await end(command);
+      stage.done("plan", "cancel", plan);
+    });
+  }
+
+  for (const actor of ANY_ACTOR) {
+    it(`as ${actor}: a command that ends in that very moment stands still for ever, and the work goes on`, async () => {
+      using stage = new Stage(actor);
+      const plan = stage.done("plan", "create", "-r", `${stage.project},strategy=filesystem_copy`).trim();
+      const started = async () => {
+        const command = stage.start([
+          "plan",
+          "exec",
+          plan,
+          "--",
+          "sh",
+          "-c",
+          "date +%N >new; echo up; read line",
+        ]);
+        await command.until(() => command.stdout === "up\n");
+        return command;
+      };
+      const heldAt = async (point: string) => {
+        const held = stage.start(["plan", "checkpoint", plan], { DRYDOCK_FAILPOINT: `${point}:1=stop` });
+        await held.stopped();
+        return held;
+      };
+      // Before its namespace is entered, before it is stopped, and while it stands still.
+      for (const point of ["hold.guard", "hold.stop", "checkpoint.finish"]) {
+        const command = await started();
+        const held = await heldAt(point);
+        endNamespaceOf(command);
+        held.signal("SIGCONT");
+        const { status, stderr } = await held.ended();
+        assert.deepEqual({ point, status, stderr }, { point, status: 0, stderr: "" });
+        await command.ended();
+      }
+      // The second one, before its turn, while the first one lives on.
+      const [first, second] = [await started(), await started()];
+      const held = await heldAt("hold.guard");
+      endNamespaceOf(second);
+      held.signal("SIGCONT");
+      const { status, stderr } = await held.ended();
+      assert.deepEqual({ status, stderr }, { status: 0, stderr: "" });
+      first.input("\n");
+      assert.equal((await first.ended()).status, 0);
+      await second.ended();
       stage.done("plan", "cancel", plan);
     });
   }

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type { FullCapabilities, RunningOperation } from "../../core/capabilities.ts";
+import type { Owner } from "../../core/owner.ts";
 import type { PlanRecord } from "../../core/plan.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { isProcessAlive } from "../../system/process/process-identity.ts";
@@ -49,10 +50,10 @@ export class CommandHold {
       if (!whileRunning.includes(operation))
         throw inUse(plan, first, `and ${resource} can't ${WORDS[operation]} meanwhile`);
     await using stopped = new AsyncDisposableStack();
-    for (const pid of uses.flatMap((use) => anchorOf(plan, use))) {
+    for (const anchor of uses.flatMap((use) => anchorOf(plan, use))) {
       // Loaded late: most plans have no running command.
       const { StoppedNamespace } = await import("../../system/standstill/stopped-namespace.ts");
-      stopped.use(await StoppedNamespace.stop(POINTS, pid));
+      stopped.use(await StoppedNamespace.stop(POINTS, anchor));
     }
     this.#held.add(plan.id);
     try {
@@ -64,9 +65,9 @@ export class CommandHold {
 }
 
 /** The first process of a command's namespace; none if the command has just ended. */
-function anchorOf(plan: PlanRecord, use: Use): readonly number[] {
+function anchorOf(plan: PlanRecord, use: Use): readonly Owner[] {
   const { keeper: anchor } = use;
   if (anchor === undefined) throw inUse(plan, use, "without namespaces, so it can't be made to stand still");
   if (anchor.host !== hostname()) throw inUse(plan, use, `on ${anchor.host}`);
-  return isProcessAlive(anchor) ? [anchor.pid] : [];
+  return isProcessAlive(anchor) ? [anchor] : [];
 }

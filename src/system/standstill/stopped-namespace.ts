@@ -1,8 +1,11 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { BusyError, UnsupportedError } from "../../core/errors/errors.ts";
+import type { Owner } from "../../core/owner.ts";
 import { unlessFailed } from "../calls/errno.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { milliseconds } from "../milliseconds.ts";
-import { readLinkIfThere } from "../process/processes.ts";
+import { isProcessAlive } from "../process/process-identity.ts";
+import { readLinkIfThere, statFields } from "../process/processes.ts";
 import { type InnerProcess, NamespaceProcesses } from "./namespace-processes.ts";
 import { StopGuard } from "./stop-guard.ts";
 
@@ -19,6 +22,13 @@ const ATTEMPTS_MS = [250, 500, 1000, 2000, 4000];
 const PARENT_MS = 500;
 const STOP_AGAIN_MS = 20;
 const FIRST = 1;
+
+/** How long a namespace that is ending may take for it. */
+const ENDING_MS = 10_000;
+const LOOK_AGAIN_MS = 5;
+/** What /proc/PID/stat says of a process that ends: the field, counted from the state, and the flag there. */
+const FLAGS = 6;
+const IS_EXITING = 0x4;
 
 /**
  * All processes of a pid namespace, which stand still until this is disposed of.
@@ -46,16 +56,28 @@ export class StoppedNamespace implements AsyncDisposable {
     this.#before = new Set(this.#processes.still().map(({ pid }) => pid));
   }
 
-  /** Stops the namespace of which `anchor` is the first process. */
-  static async stop(points: StopPoints, anchor: number): Promise<StoppedNamespace> {
-    const namespace = readLinkIfThere(`/proc/${anchor}/ns/pid`);
+  /**
+   * Stops the namespace of which `anchor` is the first process. Undefined if that has ended meanwhile, with all
+   * its processes: it stands still for ever.
+   */
+  static async stop(points: StopPoints, anchor: Owner): Promise<StoppedNamespace | undefined> {
+    try {
+      return await StoppedNamespace.#stopLiving(points, anchor);
+    } catch (thrown) {
+      if (await hasEnded(anchor)) return undefined;
+      throw thrown;
+    }
+  }
+
+  static async #stopLiving(points: StopPoints, anchor: Owner): Promise<StoppedNamespace> {
+    const namespace = readLinkIfThere(`/proc/${anchor.pid}/ns/pid`);
     if (namespace === undefined || namespace === readLinkIfThere("/proc/self/ns/pid"))
       throw new UnsupportedError(
         "A command without a pid namespace of its own can't be stopped for a while.",
       );
     for (const mostMs of ATTEMPTS_MS) {
-      const guard = await StopGuard.start(points.guard, anchor);
-      const stopped = new StoppedNamespace(points, guard, namespace, anchor);
+      const guard = await StopGuard.start(points.guard, anchor.pid);
+      const stopped = new StoppedNamespace(points, guard, namespace, anchor.pid);
       try {
         if (await stopped.#stop(mostMs)) return stopped;
       } catch (thrown) {
@@ -109,6 +131,22 @@ export class StoppedNamespace implements AsyncDisposable {
     } while (milliseconds() < latest);
     return false;
   }
+}
+
+/**
+ * Whether a namespace has ended, with this first process of it; waits while it is ending. The kernel lets the
+ * first process, a shell with one thread, become a zombie only when it has ended all others and nothing is left
+ * of them. It ends our guard before that.
+ */
+async function hasEnded(anchor: Owner): Promise<boolean> {
+  const latest = milliseconds() + ENDING_MS;
+  while (isProcessAlive(anchor)) {
+    const flags = statFields(anchor.pid)?.[FLAGS];
+    const isEnding = flags === undefined || (Number(flags) & IS_EXITING) !== 0;
+    if (!isEnding || milliseconds() > latest) return false;
+    await delay(LOOK_AGAIN_MS);
+  }
+  return true;
 }
 
 function isParent({ pid }: InnerProcess, all: readonly InnerProcess[]): boolean {

@@ -125,6 +125,9 @@ function perform(root: ViewRoot, step: ViewStep): void {
     case "memory":
       ifThere(step, () => root.memory(step.at, step.entries));
       return;
+    case "cover":
+      unlessGone(() => root.cover(step.at, step.entries), [...GONE, "ELOOP"]);
+      return;
     case "overlay":
       mountOrHide(root, step);
       return;
@@ -162,16 +165,18 @@ function mountOrHide(root: ViewRoot, { at, layers, orHide }: ViewStep & { readon
 }
 
 function ifThere(step: { readonly ifThere?: true }, mount: () => void): void {
-  if (step.ifThere) unlessGone(mount);
+  if (step.ifThere) unlessGone(mount, [...GONE, "ELOOP"]);
   else mount();
 }
 
+const GONE = ["ENOENT", "ENOTDIR", "ESTALE", "ENOTCONN"];
+
 /** Skips a mount whose source another process has just unmounted or removed. */
-function unlessGone(mount: () => void): void {
+function unlessGone(mount: () => void, codes: readonly string[] = GONE): void {
   try {
     mount();
   } catch (thrown) {
-    if (!failedWith(thrown, "ENOENT", "ENOTDIR", "ESTALE", "ENOTCONN")) throw thrown;
+    if (!failedWith(thrown, ...codes)) throw thrown;
   }
 }
 

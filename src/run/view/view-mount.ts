@@ -35,15 +35,27 @@ export interface HostFile {
 }
 
 /**
- * An empty read-only folder that covers `at`, which is there for sure or not. It has a name for each mount
- * point and each file in it.
+ * An empty read-only folder that covers `at`, which is there. It has a name for each mount point and each file in
+ * it.
  */
-export function emptyCover(
+export function emptyCover(at: string, mounts: readonly ViewMount[], files: readonly HostFile[]): ViewMount {
+  return { at, steps: [{ step: "memory", at, entries: coverEntries(at, mounts, files) }] };
+}
+
+/** The same where `at` may be missing, or of another kind than on the host: in a sandbox. */
+export function coverIfThere(
   at: string,
   mounts: readonly ViewMount[],
   files: readonly HostFile[],
-  isSure: boolean,
 ): ViewMount {
+  return { at, steps: [{ step: "cover", at, entries: coverEntries(at, mounts, files) }] };
+}
+
+function coverEntries(
+  at: string,
+  mounts: readonly ViewMount[],
+  files: readonly HostFile[],
+): readonly MemoryEntry[] {
   const entries = new Map<string, MemoryEntry>();
   const add = (entry: MemoryEntry) => entries.set(entry.path, entry);
   const addParents = (path: string) => {
@@ -58,14 +70,12 @@ export function emptyCover(
     addParents(file.at);
     add({ kind: "file", path: file.at.slice(at.length + 1), content: file.content });
   }
-  const sorted = [...entries.values()].toSorted((a, b) => a.path.length - b.path.length);
-  return { at, steps: [{ step: "memory", at, entries: sorted, ...(!isSure && { ifThere: true }) }] };
+  return [...entries.values()].toSorted((a, b) => a.path.length - b.path.length);
 }
 
 /** A file that looks empty. */
-export function coverFile(at: string, mayBeGone = false): ViewMount {
-  const step = { step: "bind", at, from: "/dev/null", flags: { readOnly: true } } as const;
-  return { at, isFile: true, steps: [{ ...step, ...(mayBeGone && { ifThere: true }) }] };
+export function coverFile(at: string): ViewMount {
+  return { at, isFile: true, steps: [{ step: "bind", at, from: "/dev/null", flags: { readOnly: true } }] };
 }
 
 /** The folders strictly between two paths, the outermost first. */

@@ -10,6 +10,7 @@ import { socketlessMounts } from "./socketless-host.ts";
 import {
   ancestorsBetween,
   coverFile,
+  coverIfThere,
   emptyCover,
   type HostBind,
   type HostFile,
@@ -64,23 +65,16 @@ export function viewSteps(request: ViewRequest): readonly ViewStep[] {
   const isThere = (at: string) => !missing.includes(at) || isShown(at);
   const covers = [...request.hidden.filter(isThere), ...request.emptied]
     .filter((at) => isShown(at) || innermost(mounts, at)?.isEmpty !== true)
-    .map((at) =>
-      request.hiddenFiles.includes(at)
-        ? coverFile(at, isShown(at))
-        : emptyCover(at, mounts, request.files, !isShown(at)),
-    );
+    .map((at) => {
+      if (isShown(at)) return coverIfThere(at, mounts, request.files);
+      return request.hiddenFiles.includes(at) ? coverFile(at) : emptyCover(at, mounts, request.files);
+    });
   const made = mounts.filter(({ isWritable }) => isWritable).flatMap((mount) => mount.missing ?? []);
   const points = [
     ...[...empty, ...made].flatMap((folder) => pointsIn(folder, mounts)),
     ...request.binds.flatMap((bind) => (bind.from === undefined ? [] : pointsTo(bind, mounts))),
   ];
-  const all = [
-    ...points,
-    ...mounts,
-    ...covers,
-    ...pinsOf(mounts, covers),
-    ...pinsOfCovers(covers, request.shown),
-  ];
+  const all = [...points, ...mounts, ...covers, ...pinsOf(mounts, covers, request.shown)];
   all.sort((a, b) => comparePaths(a.at, b.at));
   const links = request.shown.flatMap(({ link }) => link ?? []);
   return [
@@ -235,30 +229,33 @@ function pointsIn(folder: string, mounts: readonly ViewMount[]): readonly ViewMo
  * plan keeps, the next command would then find another folder, or a link, on the path to a mount point.
  * Binding these folders to themselves prevents that.
  */
-function pinsOf(mounts: readonly ViewMount[], covers: readonly ViewMount[]): readonly ViewMount[] {
+function pinsOf(
+  mounts: readonly ViewMount[],
+  covers: readonly ViewMount[],
+  shown: readonly ShownSandbox[],
+): readonly ViewMount[] {
   const taken = new Set([...mounts, ...covers].map(({ at }) => at));
-  const pins = mounts
-    .filter(({ isWritable }) => isWritable)
-    .flatMap((writable) =>
-      [...mounts, ...covers]
-        .filter(({ at }) => isStrictlyBelow(at, writable.at))
-        .flatMap(({ at }) => ancestorsBetween(writable.at, at)),
-    )
-    .filter((at) => !taken.has(at));
-  return [...new Set(pins)].map((at) => ({ at, steps: [{ step: "self-bind", at, flags: {} }] }));
-}
-
-/** The same for folders in a sandbox that lead to a cover, as those of a home to the state directory. */
-function pinsOfCovers(covers: readonly ViewMount[], shown: readonly ShownSandbox[]): readonly ViewMount[] {
-  const pins = covers.flatMap((cover) =>
-    shown
-      .filter(({ at }) => isStrictlyBelow(cover.at, at))
-      .flatMap(({ at }) => ancestorsBetween(at, cover.at)),
-  );
+  const between = (around: readonly { readonly at: string }[], inside: readonly ViewMount[]) =>
+    around.flatMap((outer) =>
+      inside
+        .filter(({ at }) => isStrictlyBelow(at, outer.at))
+        .flatMap(({ at }) => ancestorsBetween(outer.at, at)),
+    );
+  const writable = mounts.filter(({ isWritable }) => isWritable);
+  const pins = [
+    ...between(writable, [...mounts, ...covers]),
+    // The same for folders in a sandbox that lead to a cover, as those of a home to the state directory.
+    ...between(shown, covers),
+  ].filter((at) => !taken.has(at));
   return [...new Set(pins)].map((at) => ({
     at,
-    steps: [{ step: "self-bind", at, flags: {}, ifThere: true }],
+    steps: [{ step: "self-bind", at, flags: {}, ...mayBeGone(at) }],
   }));
+
+  /** A sandbox need not have the folders that the host has. */
+  function mayBeGone(at: string) {
+    return shown.some((it) => isStrictlyBelow(at, it.at)) && { ifThere: true as const };
+  }
 }
 
 /** /proc, /sys and /dev are new for each command, so no sandbox can be shown there. */

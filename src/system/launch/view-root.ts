@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { failedWith } from "../calls/errno.ts";
+import { kindOfOpen } from "../calls/facts.ts";
 import { Folder } from "../calls/folder.ts";
 import { calls, check, cString } from "../calls/native.ts";
 import { O_CLOEXEC, O_PATH } from "../calls/open-flags.ts";
@@ -8,6 +9,8 @@ import { fillMemory, listenIn, type MemoryEntry } from "./memory-entries.ts";
 import { attachMount, copyMount, type MountFlags, newMount, setMountFlags } from "./new-mount.ts";
 
 const AT_FDCWD = -100;
+/** Reads as an empty file. */
+const EMPTY_FILE = "/dev/null";
 const RESOLVE_NO_MAGICLINKS = 0x02;
 const RESOLVE_NO_SYMLINKS = 0x04;
 const RESOLVE_IN_ROOT = 0x10;
@@ -101,10 +104,22 @@ export class ViewRoot {
 
   /** Shows exactly these entries, read-only. */
   memory(at: string, entries: readonly MemoryEntry[]): void {
-    const mount = newMount("tmpfs", [["mode", "0755"]], { noSetid: true });
-    fillMemory(mount, entries, at);
-    setMountFlags(mount, { readOnly: true }, at, false);
-    this.#hang(mount, at);
+    this.#hang(memoryMount(entries, at), at);
+  }
+
+  /**
+   * Covers what is at a path, whatever it is: a folder with these entries, anything else with an empty file. The
+   * entry is looked at and covered by one descriptor.
+   */
+  cover(at: string, entries: readonly MemoryEntry[]): void {
+    const target = this.open(at);
+    try {
+      const mount = kindOfOpen(target, at) === "directory" ? memoryMount(entries, at) : emptyFileMount(at);
+      attachMount(mount, target, at);
+      calls.close(mount);
+    } finally {
+      calls.close(target);
+    }
   }
 
   /** Shows a folder with nothing but a socket in it, read-only. Returns the descriptor that listens there. */
@@ -151,6 +166,21 @@ export class ViewRoot {
     calls.close(target);
     calls.close(mount);
   }
+}
+
+function memoryMount(entries: readonly MemoryEntry[], at: string): number {
+  const mount = newMount("tmpfs", [["mode", "0755"]], { noSetid: true });
+  fillMemory(mount, entries, at);
+  setMountFlags(mount, { readOnly: true }, at, false);
+  return mount;
+}
+
+function emptyFileMount(at: string): number {
+  const source = openPath(AT_FDCWD, EMPTY_FILE, O_PATH, EMPTY_FILE);
+  const mount = copyMount(source, at, false);
+  calls.close(source);
+  setMountFlags(mount, { readOnly: true }, at, false);
+  return mount;
 }
 
 /**

@@ -418,6 +418,7 @@ export const FAILPOINT_NAMES = [
   "run.write-back-clear",
   "run.write-back-copy",
   "run.write-back-exchange",
+  "run.write-back-folder",
   "run.write-back-note",
   "runs.make",
   "runs.remove",

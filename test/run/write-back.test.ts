@@ -11,6 +11,17 @@ const RUN = ["run", "--discard", "--profile", "claude", "--", "sh", "-c"];
 /** Waits in the folder that the profile shares. */
 const WAIT = "touch ~/.claude/ready; until test -e ~/.claude/go; do sleep 0.02; done";
 
+/** A file in a folder that the home does not have. */
+const TOOL = "run: { home: { write_back: [~/.tool/own/settings] } }\n";
+const MAKE = [
+  "run",
+  "--discard",
+  "--",
+  "sh",
+  "-c",
+  "mkdir -m 711 ~/.tool; mkdir ~/.tool/own; echo new > ~/.tool/own/settings",
+];
+
 const OWN_HOME = "run: { home: { own: true } }\n";
 
 /** A home with the settings of an agent. */
@@ -72,6 +83,33 @@ for (const actor of ACTORS) {
       assert.equal(statSync(settings.file).ino, ino);
     });
 
+    it("[I1] gets its folder if the home has none, with the access rights that the command gave it", () => {
+      using stage = new Stage(actor);
+      new Settings(stage, { config: TOOL });
+      const { status, stderr } = stage.drydock(MAKE);
+      assert.equal(status, 0, stderr);
+      assert.doesNotMatch(stderr, /settings/);
+      const tool = join(stage.home, ".tool");
+      assert.equal(readFileSync(join(tool, "own/settings"), "utf8"), "new\n");
+      assert.equal(statSync(tool).mode & 0o777, 0o711);
+    });
+
+    it("[I1] stays in the plan, and it says why, if something else is where its folder would be", async () => {
+      using stage = new Stage(actor);
+      new Settings(stage, { config: TOOL });
+      const running = stage.start(MAKE, { DRYDOCK_FAILPOINT: "run.write-back-folder:1=stop" });
+      await running.stopped();
+      const tool = join(stage.home, ".tool");
+      writeFileSync(tool, "theirs\n");
+      running.signal("SIGCONT");
+      const { stderr } = await running.ended();
+      assert.match(
+        stderr,
+        /settings can't be put back, because something else is where its folder would be;/,
+      );
+      assert.equal(readFileSync(tool, "utf8"), "theirs\n");
+    });
+
     it("[I1] stays in the plan, and is named, if the user's changed meanwhile", async () => {
       using stage = new Stage(actor);
       const settings = new Settings(stage);
@@ -126,6 +164,18 @@ describe("Drydock is killed while it puts back what a command replaced", () => {
         assert.equal(settings.text, isBefore ? "old\n" : "new\n");
         assert.deepEqual(settings.names, [".claude", ".claude.json"]);
       });
+});
+
+describe("Drydock is killed while it makes the folder of such a file", () => {
+  for (const nth of [1, 2])
+    it(`[I1] at run.write-back-folder, pass ${nth}: the file is there in the end`, () => {
+      using stage = new Stage("user");
+      new Settings(stage, { config: TOOL });
+      const env = { DRYDOCK_FAILPOINT: `run.write-back-folder:${nth}=kill` };
+      assert.equal(stage.drydock(MAKE, { env }).status, null, "it was not killed");
+      assert.equal(stage.drydock(["recover"]).status, 0);
+      assert.equal(readFileSync(join(stage.home, ".tool/own/settings"), "utf8"), "new\n");
+    });
 });
 
 describe("The user's file in a home of the plan's own", () => {

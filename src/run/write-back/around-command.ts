@@ -1,7 +1,13 @@
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import type { PathLine } from "../policy/path-rules.ts";
+import type { KeptBack } from "./write-back.ts";
 import { hasNotes } from "./write-back-record.ts";
+
+const WHY: { readonly [why in KeptBack["why"]]: string } = {
+  changed: "changed while the command ran",
+  "no folder": "can't be put back, because something else is where its folder would be",
+};
 
 /** Notes the files that a command may replace for good. `plan` is its folder; no other command runs there. */
 export async function beforeCommand(plan: Folder, lines: readonly PathLine[]): Promise<void> {
@@ -18,7 +24,6 @@ export async function afterCommand(plan: Folder): Promise<readonly string[]> {
   if (!hasNotes(plan)) return [];
   const { writeBack } = await import("./write-back.ts");
   return writeBack(plan).map(
-    (path) =>
-      `${displayPath(path)} changed while the command ran; what the command made of it is in the plan.`,
+    ({ path, why }) => `${displayPath(path)} ${WHY[why]}; what the command made of it is in the plan.`,
   );
 }

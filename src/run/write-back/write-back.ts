@@ -1,5 +1,6 @@
 import { baseName, isAtOrBelow, parentPath } from "../../core/paths/byte-path.ts";
 import { openUpper, type WrittenLayer, writtenLayers } from "../../sandboxes/scratch/scratch-layers.ts";
+import { unlessFailed } from "../../system/calls/errno.ts";
 import { type Facts, identityKey } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
@@ -15,7 +16,8 @@ import { readNotes, saveNotes, versionOf, type WriteBackNote } from "./write-bac
  * user's afterwards, unless that has changed meanwhile:
  *
  * 1. Before the command, note the version of the user's file.
- * 2. Afterwards, copy the command's file beside the user's, flush it, and note its identity.
+ * 2. Afterwards, make its folder if the user has none, as the command did. Copy the command's file beside the
+ *    user's, flush it, and note its identity.
  * 3. Exchange the two names. The user's file now has the other name: if it is not the version noted, exchange
  *    them again.
  * 4. Remove the file with the other name, and the command's in the scratch layer, so that the next command
@@ -24,6 +26,7 @@ import { readNotes, saveNotes, versionOf, type WriteBackNote } from "./write-bac
  * A crash in between is settled by the next start, which finds both files and the note.
  */
 const POINTS = {
+  folder: failpoint("run.write-back-folder"),
   copy: failpoint("run.write-back-copy"),
   exchange: failpoint("run.write-back-exchange"),
   clear: failpoint("run.write-back-clear"),
@@ -44,12 +47,21 @@ export function noteVersions(plan: Folder, paths: readonly string[]): void {
   if (JSON.stringify(notes) !== JSON.stringify(known)) saveNotes(plan, notes);
 }
 
+/** A path whose file stays in the plan, and why. */
+export interface KeptBack {
+  readonly path: string;
+  readonly why: "changed" | "no folder";
+}
+
 /**
- * Puts the command's files in the place of the user's. Returns the paths at which that can't be, because the
- * user's file has changed since. No command runs in the plan.
+ * Puts the command's files in the place of the user's. Returns the paths at which that can't be: the user's file
+ * has changed since, or what is there is no folder. No command runs in the plan.
  */
-export function writeBack(plan: Folder): readonly string[] {
-  return readNotes(plan).flatMap((note) => (putBack(plan, note) ? [] : [note.path]));
+export function writeBack(plan: Folder): readonly KeptBack[] {
+  return readNotes(plan).flatMap((note) => {
+    const why = putBack(plan, note);
+    return why === undefined ? [] : [{ path: note.path, why }];
+  });
 }
 
 /** Removes copies that no command has changed. */
@@ -57,27 +69,58 @@ export function clearCopies(plan: Folder, note: WriteBackNote): void {
   for (const found of layersWith(plan, note.path)) if (isCopy(found, note)) clear(found);
 }
 
-function putBack(plan: Folder, note: WriteBackNote): boolean {
+/** Returns why that can't be. */
+function putBack(plan: Folder, note: WriteBackNote): KeptBack["why"] | undefined {
   const { path } = note;
   clearCopies(plan, note);
   const name = baseName(path);
   const aside = `.${name}.drydock-${baseName(plan.path)}`;
-  if (factsOfPath(parentPath(path))?.kind !== "directory") return writtenAt(plan, note) === undefined;
-  using folder = Folder.open(parentPath(path));
-  settle(folder, name, aside, note);
+  using known = openIfFolder(parentPath(path));
+  if (known !== undefined) settle(known, name, aside, note);
   const written = writtenAt(plan, note);
-  if (written === undefined) return true;
+  if (written === undefined) return undefined;
+  // The folder was there with the file, and others have removed it since.
+  if (known === undefined && note.base !== undefined) return "changed";
+  using made = known === undefined ? folderAsInPlan(written) : undefined;
+  const folder = known ?? made;
+  if (folder === undefined) return "no folder";
   if (isFresh(folder.facts(name), note)) {
     clear(written);
-    return true;
+    return undefined;
   }
-  if (!isAsNoted(folder.facts(name), note)) return false;
+  if (!isAsNoted(folder.facts(name), note)) return "changed";
   const copy = { name: aside, bytes: contentOf(written), mode: written.facts.mode };
   const fresh = identityKey(makeCopy(POINTS.copy, folder, copy));
   saveNotes(plan, [...readNotes(plan).filter((other) => other.path !== path), { ...note, fresh }]);
-  if (!exchanged(folder, name, aside, note)) return false;
+  if (!exchanged(folder, name, aside, note)) return "changed";
   clear(written);
-  return true;
+  return undefined;
+}
+
+function openIfFolder(path: string): Folder | undefined {
+  return factsOfPath(path)?.kind === "directory" ? Folder.open(path) : undefined;
+}
+
+/**
+ * Opens the folder of a file, and makes what is missing of it as the command did; undefined if something else is
+ * in the way.
+ */
+function folderAsInPlan({ layer, storedAt }: Written): Folder | undefined {
+  let folder = openIfFolder(layer.at);
+  using upper = openUpper(layer);
+  for (let at = storedAt.indexOf("/"); at >= 0; at = storedAt.indexOf("/", at + 1)) {
+    using outer = folder;
+    const path = storedAt.slice(0, at);
+    const name = baseName(path);
+    if (outer !== undefined && outer.facts(name) === undefined) {
+      using like = upper.openBelow(path);
+      const mode = like.ownFacts().mode & 0o777;
+      unlessFailed(["EEXIST"], () => outer.createFolder(POINTS.folder, name, mode));
+    }
+    if (outer?.facts(name)?.kind !== "directory") return undefined;
+    folder = outer.openChild(name);
+  }
+  return folder;
 }
 
 /** Ends what a crash cut off between the copy and the end of the exchange. */

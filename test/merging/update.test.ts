@@ -234,6 +234,8 @@ for (const { title, strategy, options, isOnBtrfs = false, skip = false } of WAYS
       assert.deepEqual([merged, checkpoint], [[], undefined]);
       assert.equal((await scene.drydock.plans.diff(plan)).changes.length, before.changes.length);
       const { updates } = scene.drydock;
+      for (const path of ["gone", "kept"])
+        await assert.rejects(updates.resolve(plan, { path, how: "keep-both" }), /is deleted on one side, so/);
       await updates.resolve(plan, { path: "binary", how: "ours" });
       await updates.resolve(plan, { path: "gone", how: "ours" });
       await updates.resolve(plan, { path: "kept", how: "theirs" });

@@ -34,17 +34,25 @@ export async function resolvePath(
   if (conflict === undefined && ours === undefined) throw notInConflict(path);
   if (conflict !== undefined) assertNoFolder(sandbox, conflict);
   if (ours !== undefined) sandbox.tree.write(sandbox.original, sandbox.own, path, ours);
-  const beside = how === "keep-both" ? await moveAside(sandbox, asked) : undefined;
+  const isDeleted = conflict?.operation === "delete";
+  const beside = how === "keep-both" ? await moveAside(sandbox, asked, isDeleted) : undefined;
   record.note();
   if (how === "ours") base.adopt(sandbox.original, [originalEntry(sandbox.original, path)]);
   else base.takeOriginals(sandbox.original, [path]);
   return { path, ...(beside !== undefined && { beside }) };
 }
 
-/** Gives the plan's entry another name beside its own. Returns that path. */
-async function moveAside(sandbox: Settled, { path, suffix }: AskedResolution): Promise<string> {
+/**
+ * Gives the plan's entry another name beside its own. Returns that path. What the plan deletes is a mark in the
+ * tree of an overlay, and no entry.
+ */
+async function moveAside(
+  sandbox: Settled,
+  { path, suffix }: AskedResolution,
+  isDeleted: boolean,
+): Promise<string> {
   const { tree, original, own } = sandbox;
-  if (original.factsBelow(path) === undefined || own.factsBelow(path) === undefined)
+  if (isDeleted || original.factsBelow(path) === undefined || own.factsBelow(path) === undefined)
     throw new UsageError(`${displayPath(path)} is deleted on one side, so there are no two versions.`, {
       hint: "Choose ours or theirs.",
       code: "NOT_IN_CONFLICT",

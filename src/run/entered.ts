@@ -1,7 +1,7 @@
 import { boundaryOf, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
-import { resourceVariable } from "./environment.ts";
+import { resourceVariables } from "./environment.ts";
 import { pathsOf } from "./exec.ts";
 import type { ShownSandbox } from "./view/shown-sandbox.ts";
 
@@ -19,16 +19,16 @@ export function movedResources(
   plan: PlanRecord,
   entered: readonly Entered[],
 ): { readonly [name: string]: string } {
-  const moved = entered.flatMap(({ ref, shown }) => {
-    if (shown?.original === undefined) return [];
-    return plan.resources
-      .filter((item) => boundaryOf(plan, item).resource.id === ref.resourceId)
-      .map(({ resource, within }) => {
-        const at = within === undefined ? shown.at : `${shown.at}/${within.path}`;
-        return [resourceVariable(resource.name), at] as const;
-      });
-  });
-  return Object.fromEntries(moved);
+  const moved = new Map<string, string>();
+  for (const { ref, shown } of entered)
+    if (shown?.original !== undefined)
+      for (const item of plan.resources)
+        if (boundaryOf(plan, item).resource.id === ref.resourceId)
+          moved.set(
+            item.resource.id,
+            item.within === undefined ? shown.at : `${shown.at}/${item.within.path}`,
+          );
+  return resourceVariables(plan, ({ id }) => moved.get(id));
 }
 
 /** The paths at which a command can write to resources of the plan. */

@@ -1,4 +1,5 @@
 import type { PlanRecord } from "../core/plan.ts";
+import type { Resource } from "../core/resource/resource.ts";
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -36,10 +37,8 @@ export function commandEnvironment(
 ): CommandEnvironment {
   const hidden = plan.resources.flatMap(({ resource }) => connectionsTo(resource.location) ?? []);
   const kept = Object.entries(inherited).filter(([name]) => !hidden.some((pattern) => pattern.test(name)));
-  const ours = plan.resources
-    .filter(({ resource }) => connectionsTo(resource.location) === undefined)
-    .map(({ resource }) => [resourceVariable(resource.name), resource.location] as const);
-  const all = { ...Object.fromEntries(kept), DRYDOCK_PLAN: plan.id, ...Object.fromEntries(ours), ...more };
+  const ours = resourceVariables(plan, ({ location }) => location);
+  const all = { ...Object.fromEntries(kept), DRYDOCK_PLAN: plan.id, ...ours, ...more };
   const entries = Object.entries(all).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
@@ -62,7 +61,23 @@ function isOnlyForCommand(name: string): boolean {
   return LOADING.test(name);
 }
 
-/** `DRYDOCK_RESOURCE_MY_APP` for a resource called "my-app". */
-export function resourceVariable(name: string): string {
-  return `DRYDOCK_RESOURCE_${name.toUpperCase().replace(/[^A-Z0-9]/gu, "_")}`;
+/**
+ * A variable for each resource that is no server: `DRYDOCK_RESOURCE_MY_APP` for one called "my-app". If an earlier
+ * one of the plan has that variable, such as "my_app", it is `DRYDOCK_RESOURCE_MY_APP_2`: what joins later takes
+ * none away. Resources without a value get none.
+ */
+export function resourceVariables(
+  plan: Pick<PlanRecord, "resources">,
+  of: (resource: Resource) => string | undefined,
+): { readonly [name: string]: string } {
+  const values = new Map<string, string | undefined>();
+  for (const { resource } of plan.resources) {
+    if (connectionsTo(resource.location) !== undefined) continue;
+    const first = `DRYDOCK_RESOURCE_${resource.name.toUpperCase().replace(/[^A-Z0-9]/gu, "_")}`;
+    let name = first;
+    for (let count = 2; values.has(name); count += 1) name = `${first}_${count}`;
+    values.set(name, of(resource));
+  }
+  const known = [...values].flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  return Object.fromEntries(known);
 }

@@ -159,6 +159,16 @@ for (const actor of ANY_ACTOR) {
 for (const actor of ACTORS) {
   describe(`A command inside, run by ${actor}`, () => {
     const it = inTurn(actor);
+    it("finds each resource by a variable of its own, also if two names differ only in a space", () => {
+      using stage = new Stage(actor);
+      const folders = ["a b", "a_b", "a-b"].map((name) => stage.folder(name, { file: "" }));
+      stage.give();
+      const script = 'for n in "" _2 _3; do eval "echo \\$DRYDOCK_RESOURCE_A_B$n"; done';
+      const resources = folders.flatMap((folder) => ["-r", folder]);
+      const { stdout, stderr } = stage.drydock(["run", ...resources, "--", "sh", "-c", script]);
+      assert.equal(stdout, `${folders.join("\n")}\n`, stderr);
+    });
+
     it("finds its environment as it was, and where the plan's resources are", () => {
       using stage = new Stage(actor);
       const env = { PLAIN: "two\nlines", OLDPWD: "/old", DATABASE_URL: "postgres://x" };

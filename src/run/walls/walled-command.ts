@@ -5,7 +5,7 @@ import { homeOf } from "../../sandboxes/scratch/caches.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { factsOfPath } from "../../system/data/locations.ts";
 import { inheritedFileLimit } from "../../system/process/processes.ts";
-import { commandEnvironment, resourceVariable } from "../environment.ts";
+import { commandEnvironment, resourceVariables } from "../environment.ts";
 import type { CommandLauncher, CommandSpec } from "../launch/launcher.ts";
 import { startScript } from "../launch/start-script.ts";
 import type { CommandPolicy } from "../policy/command-policies.ts";
@@ -61,10 +61,8 @@ export async function walledSpec(
       : undefined;
   const home = request.home === undefined ? undefined : pathInPlace(request.home, places);
   const environment = commandEnvironment(plan, policy.environment, {
-    ...Object.fromEntries(
-      plan.resources
-        .filter(({ resource }) => resource.location.startsWith("/"))
-        .map(({ resource }) => [resourceVariable(resource.name), pathInPlace(resource.location, places)]),
+    ...resourceVariables(plan, ({ location }) =>
+      location.startsWith("/") ? pathInPlace(location, places) : undefined,
     ),
     // A home that is a resource of the plan is in its sandbox.
     ...(own !== undefined && { HOME: home === request.home ? own.home : home, TMPDIR: own.temporary }),

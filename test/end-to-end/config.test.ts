@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { chmodSync, readFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { assertRefused, Workplace } from "./workplace.ts";
 
@@ -105,6 +105,24 @@ describe("the config on the command line", () => {
     assert.equal(where([], { ...unset, XDG_STATE_HOME: join(path, "xdg") }), join(path, "xdg/drydock"));
     assert.equal(where([], unset), join(path, "home/.local/state/drydock"));
     assert.equal(where([], { ...unset, XDG_STATE_HOME: "xdg" }), join(path, "home/.local/state/drydock"));
-    assert.ok(isAbsolute(where([], { ...unset, HOME: "home" })));
+  });
+
+  it("refuses a home that is no whole path: the state would be in whatever folder is the current one", () => {
+    using place = new Workplace();
+    place.folder("app", { "a.txt": "a\n" });
+    for (const [HOME, wrong] of [
+      ["", /^error: HOME is empty\./],
+      ["home", /^error: HOME is 'home', which is no whole path\./],
+    ] as const) {
+      const env = { DRYDOCK_STATE_DIR: undefined, HOME };
+      assertRefused(
+        place.drydock(["plan", "create", "-r", "app"], { env }),
+        2,
+        wrong,
+        /Set HOME to your home/,
+      );
+      assert.equal(existsSync(join(place.path, ".local")) || existsSync(join(place.path, "home")), false);
+      assert.equal(place.drydock(["plan", "list"], { env: { HOME } }).status, 0);
+    }
   });
 });

@@ -15,7 +15,11 @@ export function stateDirOf(
     });
   if (given !== undefined) return resolve(cwd, given);
   // The XDG standard says to ignore a relative path. Sandboxes are found by their path, from any folder.
-  const { XDG_STATE_HOME: named = "", HOME: home } = environment;
-  const states = isAbsolute(named) ? named : join(home || homedir(), ".local", "state");
-  return resolve(cwd, states, "drydock");
+  const { XDG_STATE_HOME: named = "", HOME: home = homedir() } = environment;
+  if (isAbsolute(named)) return join(named, "drydock");
+  if (!isAbsolute(home))
+    throw new UsageError(home === "" ? "HOME is empty." : `HOME is '${home}', which is no whole path.`, {
+      hint: "Set HOME to your home, unset it, or name a folder for Drydock in DRYDOCK_STATE_DIR.",
+    });
+  return join(home, ".local", "state", "drydock");
 }

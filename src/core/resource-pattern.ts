@@ -1,6 +1,6 @@
 import { UsageError } from "./errors/errors.ts";
 import { ROOT_PATH } from "./paths/byte-path.ts";
-import type { PlanRecord } from "./plan.ts";
+import { boundaryOf, type PlanRecord } from "./plan.ts";
 import type { PolicyLine } from "./values/run-policy.ts";
 
 /** A pattern for paths of one resource, or of all. */
@@ -13,18 +13,21 @@ export interface ResourcePattern {
 
 /**
  * Reads `[RESOURCE:]PATTERN` for a plan. Text before a colon is the resource only if the plan has one of that
- * name; otherwise it is part of the pattern.
+ * name; otherwise it is part of the pattern. The changes of a resource inside of another one are those of its
+ * boundary, so its pattern is one for that.
  */
-export function resourcePattern(
-  { resources }: Pick<PlanRecord, "resources">,
-  given: string,
-): ResourcePattern {
-  const named = resources.find(({ resource }) => given.startsWith(`${resource.name}:`))?.resource.name;
-  const text = named === undefined ? given : given.slice(named.length + 1);
+export function resourcePattern(plan: Pick<PlanRecord, "resources">, given: string): ResourcePattern {
+  const named = plan.resources.find(({ resource }) => given.startsWith(`${resource.name}:`));
+  const text = named === undefined ? given : given.slice(named.resource.name.length + 1);
   if (text === "" && named === undefined)
     throw new UsageError("A path is empty.", { hint: "Give one like src/app.ts, or leave the option out." });
   const pattern = text.replace(/^(?:\.\/+)+/, "").replace(/\/+$/, "") || ROOT_PATH;
-  return { ...(named !== undefined && { resource: named }), pattern };
+  if (named === undefined) return { pattern };
+  const resource = boundaryOf(plan, named).resource.name;
+  if (named.within === undefined) return { resource, pattern };
+  // A star in a name is written as "?".
+  const folder = named.within.path.replaceAll("*", "?");
+  return { resource, pattern: pattern === ROOT_PATH ? folder : `${folder}/${pattern}` };
 }
 
 /** The patterns that apply to a resource. */

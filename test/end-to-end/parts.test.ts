@@ -69,4 +69,18 @@ describe("plan apply --only", () => {
     assert.match(place.done("plan", "undo", "fix"), new RegExp(`^Undid plan ${id}: 1 change taken`));
     assert.equal(place.read("app/src/app.ts"), "one\n");
   });
+
+  it("lands what a resource inside of another one has, by its name", () => {
+    using place = new Workplace();
+    const before = { f: "one\n", "in/f": "one\n", "in/g": "one\n" };
+    place.folder("out", before);
+    place.done("plan", "create", "--name", "p", "-r", "out,strategy=filesystem_copy", "-r", "in=out/in");
+    for (const path of Object.keys(before))
+      place.drydock(["plan", "write", "p", "out", path], { input: "two\n" });
+    place.done("plan", "apply", "p", "--only", "in:g");
+    assert.deepEqual(place.tree("out"), { ...before, in: "/", "in/g": "two\n" });
+    place.done("plan", "apply", "p", "--only", "in:**");
+    assert.deepEqual(place.tree("out"), { f: "one\n", in: "/", "in/f": "two\n", "in/g": "two\n" });
+    place.done("plan", "cancel", "p");
+  });
 });

@@ -88,6 +88,7 @@ async function mergeEntry(
 ): Promise<MergedPath | string> {
   const { path, before } = entry;
   if (entry.isBelow) return entry.why;
+  if (entry.operation === "delete") return `${entry.why}, and the plan deletes it`;
   const theirs = readTheirs(sandbox, path, tools.mostBytes);
   if (typeof theirs === "string") return theirs;
   const why = whyNot(entry, theirs.entry);
@@ -125,7 +126,7 @@ function readTheirs(
     const entry = originalEntry(original, path);
     if (entry.there === undefined) return "deleted in the original";
     const { kind, size } = entry.there.facts;
-    if (kind !== "file") return `the original has a ${kind} there`;
+    if (kind !== "file") return `the original has a ${kind === "directory" ? "folder" : kind} there`;
     if (size > mostBytes) return TOO_LARGE;
     const bytes = readFileBelow(original, path);
     if (isUnchanged(original, entry)) return { entry, bytes };
@@ -133,8 +134,7 @@ function readTheirs(
   return "it is being changed in the original just now";
 }
 
-function whyNot({ before, kind, names, operation, why }: ConflictingEntry, { there }: OriginalEntry) {
-  if (operation === "delete") return `${why}, and the plan deletes it`;
+function whyNot({ before, kind, names, why }: ConflictingEntry, { there }: OriginalEntry) {
   if (kind !== "file" || (before !== undefined && before.kind !== "file"))
     return `${why}, and it is not a file on both sides`;
   if (names > 1 || (before?.nlink ?? 1) > 1 || (there?.facts.nlink ?? 1) > 1)

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { program } from "../end-to-end/workplace.ts";
@@ -183,34 +183,6 @@ for (const actor of ACTORS) {
       assert.equal(status, 0, stderr);
       assert.ok(!stdout.includes(SECRET), stdout);
     });
-
-    for (const strategy of ["overlay", "filesystem_copy"])
-      it(`[I3] hides what a plan has at a denied path, whatever became of it there, with ${strategy}`, () => {
-        using stage = new Stage(actor);
-        const names = ["gone/.env", "linked/.env", "again/.env", "file/.env", "folder/.env/key"];
-        for (const name of names) stage.write(`home/rn/${name}`, `${SECRET}\n`);
-        stage.write("home/rn/other/.env", "not denied\n");
-        stage.give();
-        const rn = join(stage.home, "rn");
-        const plan = stage.done("plan", "create", "-r", `${rn},strategy=${strategy}`).trim();
-        const exec = (script: string) => stage.drydock(["plan", "exec", plan, "--", "sh", "-c", script]);
-        // One link leads to what may be read, the other one to what is denied under another name.
-        const made = exec("cd ~/rn; rm -r linked again; ln -s other linked; ln -s file again");
-        assert.equal(made.status, 0, made.stderr);
-        stage.done("plan", "rm", plan, "rn", "gone", "--recursive");
-        // What is there outside has another kind by now, or came later.
-        for (const name of ["file/.env", "folder/.env"]) rmSync(join(rn, name), { recursive: true });
-        for (const name of ["file/.env/key", "folder/.env", "late/.env"])
-          stage.write(`home/rn/${name}`, SECRET);
-        const folders = ["gone", "linked", "again", "file", "folder", "late"];
-        const deny = folders.map((name) => `~/rn/${name}/.env`).join(", ");
-        stage.write("home/.config/drydock/config.yaml", `run: { read: { deny: [${deny}] } }\n`);
-        stage.give();
-        const { status, stdout, stderr } = exec(
-          "cd ~/rn; cat linked/.env; grep -rs the-secret gone linked/ again/ file folder late; echo done",
-        );
-        assert.deepEqual({ status, stdout }, { status: 0, stdout: "not denied\ndone\n" }, stderr);
-      });
 
     it("[I14] explains what a probe inside then finds, and which line says so", () => {
       using stage = new Stage(actor);

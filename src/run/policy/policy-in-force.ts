@@ -108,6 +108,7 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
   const sockets = socketLines(user, project);
   const persisted = persist.kept.flatMap((line) => keptPath(line, "persist", home, request));
   const read = readablePaths(readRules(sets), home);
+  assertSomethingReadable(read.denied);
   // What can be changed must not become read-only.
   const writable = [...persisted.map(({ path }) => path), ...request.resources];
   const isLeft = ({ path }: PathLine) =>
@@ -147,6 +148,23 @@ export function policyInForce(request: PolicyRequest): PolicyInForce {
       ...[...sockets.refused, ...network.refused, ...ports.refused, ...databases.refused],
     ],
   };
+}
+
+/** Without programs and libraries no command starts. */
+function assertSomethingReadable(denied: readonly PathLine[]): void {
+  const whole = denied.find(({ path }) => path === "/");
+  if (whole === undefined) return;
+  const { value, from } = whole;
+  const means = value === "/" ? "/ is" : `${displayPath(value)} means / here,`;
+  throw new ConfigError(
+    `${from}: run.read.deny: ${means} the whole file system, in which no command could start.`,
+    { file: fileOf(from), hint: "Name the files and folders that commands must not read, such as ~/.ssh" },
+  );
+}
+
+/** The file of a line of a policy. */
+function fileOf(from: string): string {
+  return from.replace(/:\d+:\d+$/, "");
 }
 
 function ownedBy(layers: readonly PolicyLayer[], owner: PolicyLayer["owner"]): readonly PolicyLayer[] {
@@ -232,9 +250,9 @@ function keptPath(
 }
 
 function unfitLine({ value, from }: PolicyLine, key: KeptKey, why: string): ConfigError {
-  const file = from.replace(/:\d+:\d+$/, "");
   const { name, hint } = KEPT[key];
-  return new ConfigError(`${from}: run.home.${name}: ${displayPath(value)} ${why}.`, { file, hint });
+  const message = `${from}: run.home.${name}: ${displayPath(value)} ${why}.`;
+  return new ConfigError(message, { file: fileOf(from), hint });
 }
 
 function droppedVariables(environment: Environment, sets: readonly RulePair[]): readonly PolicyLine[] {

@@ -5,6 +5,9 @@ import type { Use } from "../../sandboxes/remains/uses.ts";
 import { isProcessAlive } from "../../system/process/process-identity.ts";
 import type { ShownSandbox } from "./shown-sandbox.ts";
 
+const ALIKE =
+  "Wait until it has ended, or give both the same policy: some programs get a profile by their name, unless you say --profile none.";
+
 /** Whether a resource with its own sandbox lies inside another resource with its own sandbox. */
 export function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
   const { location } = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource ?? {
@@ -39,5 +42,6 @@ export function viewToJoin(
       : `and is ${other.strict ? "" : "not "}strict, but this command would ${strict ? "" : "not "}be`;
   throw new BusyError(`'${other.command}' is running in the plan (pid ${other.owner.pid}) ${differs}.`, {
     holder: `${other.command} (pid ${other.owner.pid})`,
+    ...(other.strict === strict && { hint: ALIKE }),
   });
 }

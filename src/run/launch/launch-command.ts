@@ -10,7 +10,13 @@ import { openOwnTerminal, ownSession } from "../../system/launch/own-terminal.ts
 import { type Capability, keepOnly, leaveAbstractSockets } from "../../system/launch/privileges.ts";
 import { reopenReadOnly } from "../../system/launch/read-only-input.ts";
 import { redirect, writeLine } from "../../system/launch/streams.ts";
-import { joinMounts, ownMounts, ViewRoot } from "../../system/launch/view-root.ts";
+import {
+  GONE,
+  GONE_OR_BEHIND_A_LINK,
+  joinMounts,
+  ownMounts,
+  ViewRoot,
+} from "../../system/launch/view-root.ts";
 import { mountPrivately } from "../../system/mount/overlay-mount.ts";
 import { passDescriptor } from "../../system/process/passed-descriptor.ts";
 import { filterWith, startSupervisor, type WaitingSupervisor } from "../call-supervisor/call-supervisor.ts";
@@ -126,7 +132,7 @@ function perform(root: ViewRoot, step: ViewStep): void {
       ifThere(step, () => root.memory(step.at, step.entries));
       return;
     case "cover":
-      unlessGone(() => root.cover(step.at, step.entries), [...GONE, "ELOOP"]);
+      root.cover(step.at, step.entries);
       return;
     case "overlay":
       mountOrHide(root, step);
@@ -165,14 +171,12 @@ function mountOrHide(root: ViewRoot, { at, layers, orHide }: ViewStep & { readon
 }
 
 function ifThere(step: { readonly ifThere?: true }, mount: () => void): void {
-  if (step.ifThere) unlessGone(mount, [...GONE, "ELOOP"]);
+  if (step.ifThere) unlessGone(mount, GONE_OR_BEHIND_A_LINK);
   else mount();
 }
 
-const GONE = ["ENOENT", "ENOTDIR", "ESTALE", "ENOTCONN"];
-
 /** Skips a mount whose source another process has just unmounted or removed. */
-function unlessGone(mount: () => void, codes: readonly string[] = GONE): void {
+function unlessGone(mount: () => void, codes = GONE): void {
   try {
     mount();
   } catch (thrown) {

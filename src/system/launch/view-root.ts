@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { failedWith } from "../calls/errno.ts";
+import { failedWith, unlessFailed } from "../calls/errno.ts";
 import { kindOfOpen } from "../calls/facts.ts";
 import { Folder } from "../calls/folder.ts";
 import { calls, check, cString } from "../calls/native.ts";
@@ -9,6 +9,10 @@ import { fillMemory, listenIn, type MemoryEntry } from "./memory-entries.ts";
 import { attachMount, copyMount, type MountFlags, newMount, setMountFlags } from "./new-mount.ts";
 
 const AT_FDCWD = -100;
+/** What is shown, or is to be covered, has just been unmounted or removed. */
+export const GONE: readonly string[] = ["ENOENT", "ENOTDIR", "ESTALE", "ENOTCONN"];
+export const GONE_OR_BEHIND_A_LINK: readonly string[] = [...GONE, "ELOOP"];
+const MOST_TRIES = 10;
 /** Reads as an empty file. */
 const EMPTY_FILE = "/dev/null";
 const RESOLVE_NO_MAGICLINKS = 0x02;
@@ -109,16 +113,28 @@ export class ViewRoot {
 
   /**
    * Covers what is at a path, whatever it is: a folder with these entries, anything else with an empty file. The
-   * entry is looked at and covered by one descriptor.
+   * entry is looked at and covered by one descriptor. Does nothing if nothing is there, or a link on the way.
+   * Whatever else fails is thrown: what can't be covered must not be seen.
    */
   cover(at: string, entries: readonly MemoryEntry[]): void {
-    const target = this.open(at);
-    try {
-      const mount = kindOfOpen(target, at) === "directory" ? memoryMount(entries, at) : emptyFileMount(at);
-      attachMount(mount, target, at);
-      calls.close(mount);
-    } finally {
-      calls.close(target);
+    for (let tries = 1; ; tries += 1) {
+      const target = unlessFailed(GONE_OR_BEHIND_A_LINK, () => this.open(at));
+      if (target === undefined) return;
+      try {
+        const isFolder = kindOfOpen(target, at) === "directory";
+        const mount = isFolder ? memoryMount(entries, at) : emptyFileMount(at);
+        try {
+          attachMount(mount, target, at);
+          return;
+        } finally {
+          calls.close(mount);
+        }
+      } catch (thrown) {
+        // Another process has just put another entry there.
+        if (tries === MOST_TRIES || !failedWith(thrown, "ENOENT", "ESTALE")) throw thrown;
+      } finally {
+        calls.close(target);
+      }
     }
   }
 

@@ -62,6 +62,7 @@ export type { PlanLabels, PlanState } from "./core/plan.ts";
 export type { BindView, LayersView, ProgramView } from "./core/program-view.ts";
 export type { AwaitedHost } from "./core/resource/awaited-host.ts";
 export type { Entry } from "./core/resource/entry.ts";
+export type { LentResource } from "./core/resource/lending.ts";
 export type { PlainData, PlainRecord, Resource } from "./core/resource/resource.ts";
 export type {
   ResourceCapability,
@@ -131,7 +132,7 @@ export type {
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
 export type { DeniedRequest, NetworkMode, PolicyLine, ProfileName } from "./core/values/run-policy.ts";
 export type { WaitingPlan } from "./fleet/host/fleet-services.ts";
-export type { HostRow as FleetHost } from "./fleet/link/hosts.ts";
+export type { FleetHost } from "./fleet/link/hosts.ts";
 export type { CallOptions } from "./library/call-options.ts";
 export type { DetachedCommand, DetachOptions, OutputOptions } from "./library/detached-command.ts";
 export type {

@@ -7,7 +7,7 @@ import type { Progress, SandboxStrategy, StrategyContext } from "../core/strateg
 import type { Notice } from "../core/values/notice.ts";
 import type { PlanEvent } from "../core/values/plan-events.ts";
 import type { WaitingPlan } from "../fleet/host/fleet-services.ts";
-import type { HostRow as FleetHost } from "../fleet/link/hosts.ts";
+import type { FleetHost } from "../fleet/link/hosts.ts";
 import type { DoctorReport } from "../plans/doctor.ts";
 import type {
   CleanupItem,

@@ -22,8 +22,9 @@ async function examine(context: CommandContext): Promise<DoctorReport> {
   try {
     return await openToRead(context, (drydock) => drydock.doctor());
   } catch (thrown) {
-    if (thrown instanceof UnsupportedError)
-      return withoutDrydock(thrown.code === SERVER_DOWN ? "fleet database" : "platform", thrown);
+    if (thrown instanceof StateError && thrown.code === SERVER_DOWN)
+      return withoutDrydock("fleet database", thrown);
+    if (thrown instanceof UnsupportedError) return withoutDrydock("platform", thrown);
     if (thrown instanceof StateError) return withoutDrydock("state directory", thrown);
     throw thrown;
   }

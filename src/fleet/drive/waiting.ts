@@ -3,13 +3,13 @@ import type { PlanRecord } from "../../core/plan.ts";
 import type { AwaitedHost } from "../../core/resource/awaited-host.ts";
 import type { TransactionRecord } from "../../core/transaction.ts";
 import type { FleetLink } from "../link/fleet-link.ts";
-import type { HostRow } from "../link/hosts.ts";
+import type { FleetHost } from "../link/hosts.ts";
 
 /** The hosts that have to do something before a transaction ends. `me` has the participants without a host.
  */
 export function awaitedHosts(
   record: TransactionRecord,
-  { me, hosts, since }: { readonly me: string; readonly hosts: readonly HostRow[]; readonly since?: string },
+  { me, hosts, since }: { readonly me: string; readonly hosts: readonly FleetHost[]; readonly since?: string },
 ): readonly AwaitedHost[] {
   const effect = nextEffect(record);
   const indexes = effect === undefined ? [] : "indexes" in effect ? effect.indexes : [];

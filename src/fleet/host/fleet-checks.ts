@@ -1,5 +1,5 @@
 import type { FleetLink } from "../link/fleet-link.ts";
-import type { HostRow } from "../link/hosts.ts";
+import type { FleetHost } from "../link/hosts.ts";
 import { CONTRACT } from "../protocol/call.ts";
 
 /** What is looked at in a fleet, and whether it is as it should be. */
@@ -18,7 +18,7 @@ export async function fleetChecks(link: FleetLink): Promise<readonly FleetCheck[
   return [ownService(link.host, hosts), otherHosts(link.host, hosts), await database(link)];
 }
 
-function ownService(name: string, hosts: readonly HostRow[]): FleetCheck {
+function ownService(name: string, hosts: readonly FleetHost[]): FleetCheck {
   const isUp = hosts.find((host) => host.name === name)?.isUp === true;
   const detail = isUp
     ? `the service of this host, ${name}, is up`
@@ -26,7 +26,7 @@ function ownService(name: string, hosts: readonly HostRow[]): FleetCheck {
   return { name: "fleet", ok: isUp, detail };
 }
 
-function otherHosts(own: string, hosts: readonly HostRow[]): FleetCheck {
+function otherHosts(own: string, hosts: readonly FleetHost[]): FleetCheck {
   const others = hosts.filter(({ name }) => name !== own);
   const lacks = others.flatMap(({ name, isUp, since, contract }) => {
     if (!isUp) return [`${name} is not up${since === undefined ? "" : ` since ${since}`}`];

@@ -13,7 +13,7 @@ import type { SandboxStrategyRegistry } from "../../strategies/registry.ts";
 import type { MachineOwners } from "../../system/state/machine.ts";
 import { awaitedHosts, awaitedText } from "../drive/waiting.ts";
 import type { FleetLink } from "../link/fleet-link.ts";
-import type { HostRow } from "../link/hosts.ts";
+import type { FleetHost } from "../link/hosts.ts";
 import { type HostCommand, type HostCommandRequest, RemoteCommand } from "../remote/remote-command.ts";
 import type { FleetCheck } from "./fleet-checks.ts";
 import type { Serving } from "./host-service.ts";
@@ -52,7 +52,7 @@ export class FleetServices {
     return this.#parts.link.host;
   }
 
-  async hosts(): Promise<readonly HostRow[]> {
+  async hosts(): Promise<readonly FleetHost[]> {
     return await this.#parts.link.hosts.all();
   }
 
@@ -63,7 +63,7 @@ export class FleetServices {
   }
 
   /** A host, with the plans that wait for it. */
-  async show(name: string): Promise<HostRow & { readonly plans: readonly WaitingPlan[] }> {
+  async show(name: string): Promise<FleetHost & { readonly plans: readonly WaitingPlan[] }> {
     const { link, session } = this.#parts;
     const host = await link.hosts.one(name);
     const hosts = await link.hosts.all();
@@ -80,7 +80,7 @@ export class FleetServices {
   }
 
   /** A drained host takes no new sandboxes. */
-  async drain(name: string, isDrained: boolean): Promise<HostRow> {
+  async drain(name: string, isDrained: boolean): Promise<FleetHost> {
     const { hosts } = this.#parts.link;
     await hosts.one(name);
     await hosts.drain(name, isDrained);

@@ -16,7 +16,7 @@ import type { PostgresRecords } from "../store/postgres-store.ts";
 import { ISO } from "./transaction-rows.ts";
 
 /** A host as the database knows it. */
-export interface HostRow {
+export interface FleetHost {
   readonly name: string;
   /** Whether its service runs, as far as its lease says. */
   readonly isUp: boolean;
@@ -143,17 +143,17 @@ export class Hosts {
     );
   }
 
-  async all(): Promise<readonly HostRow[]> {
+  async all(): Promise<readonly FleetHost[]> {
     return (await this.#records.run(`SELECT ${HOST} FROM hosts h ORDER BY name`)).map(hostFrom);
   }
 
   /** Those of these hosts that there are. */
-  async these(names: readonly string[]): Promise<readonly HostRow[]> {
+  async these(names: readonly string[]): Promise<readonly FleetHost[]> {
     const list = [...new Set(names)].map(text).join(", ");
     return (await this.#records.run(`SELECT ${HOST} FROM hosts h WHERE name IN (${list})`)).map(hostFrom);
   }
 
-  async one(name: string): Promise<HostRow> {
+  async one(name: string): Promise<FleetHost> {
     const [row] = await this.#records.run(`SELECT ${HOST} FROM hosts h WHERE name = ${text(name)}`);
     if (row !== undefined) return hostFrom(row);
     const names = await this.#records.run(`SELECT name FROM hosts ORDER BY name LIMIT ${MOST_NAMED + 1}`);
@@ -188,7 +188,7 @@ const HOST = `name, coalesce(until > clock_timestamp(), false),
   (SELECT count(*) FROM calls c WHERE c.host = h.name AND c.state IN ('queued', 'taken')
     AND c.deadline > clock_timestamp())`;
 
-function hostFrom(row: readonly (string | null)[]): HostRow {
+function hostFrom(row: readonly (string | null)[]): FleetHost {
   const [name, isUp, since, isDrained, drydock, contract, lend, epoch, start, waiting] = row;
   return {
     name: name ?? "",

@@ -96,6 +96,7 @@ class Ran(Captured, total=False):
     diff: Diff
     apply: Applied
     stays: list[str]
+    landed: bool
     scratch: dict[str, JSON]
 
 

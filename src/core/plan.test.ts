@@ -24,6 +24,7 @@ const LEGAL: readonly (readonly [PlanState, PlanState])[] = [
   ["undoing", "open"],
   ["undoing", "applied"],
   ["undoing", "undone"],
+  ["closing", "applied"],
   ["closing", "cancelled"],
   ["creating", "abandoned"],
   ["open", "abandoned"],

@@ -11,7 +11,8 @@ import type { ResourceCapability } from "./resource/resource-types.ts";
  * - updating: what other writers changed is being merged into its sandboxes. Recovery takes that back.
  * - applying, undoing: its journal has an unfinished transaction, which recovery ends. A transaction over a
  *   part of the work leads from open back to open.
- * - closing: it was given up and its sandboxes are being removed. Recovery continues that.
+ * - closing: it was given up and its sandboxes are being removed. Recovery continues that. If parts of it have
+ *   landed, it ends as applied: they stay, and can be undone.
  * - applied, undone, cancelled: over.
  * - abandoned: a person ended it as it was; parts of it may still exist.
  */
@@ -41,7 +42,7 @@ const PLAN_MOVES: { readonly [from in PlanState]: readonly PlanState[] } = {
   applied: ["undoing"],
   undoing: ["open", "applied", "undone", "abandoned"],
   undone: [],
-  closing: ["cancelled", "abandoned"],
+  closing: ["applied", "cancelled", "abandoned"],
   cancelled: [],
   abandoned: [],
 };

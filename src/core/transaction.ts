@@ -154,6 +154,11 @@ export function reversibleIn(landed: TransactionRecord): readonly Participant[] 
   );
 }
 
+/** Whether something stays in an original because of a landed commit, as far as is known. */
+export function changesOriginals(landed: TransactionRecord): boolean {
+  return reversibleIn(landed).length + irreversibleIn(landed).length > 0;
+}
+
 /** Whether the participant's folder keeps changes of another writer. */
 export function keepsForeignWork({ attention }: Participant): boolean {
   return attention?.some(({ keptAt }) => keptAt !== undefined) === true;

@@ -1,7 +1,7 @@
 import { UsageError } from "../core/errors/errors.ts";
 import { displayPath, isAtOrBelow } from "../core/paths/byte-path.ts";
 import type { PlanRecord } from "../core/plan.ts";
-import { irreversibleIn, landingsAmong, reversibleIn } from "../core/transaction.ts";
+import { changesOriginals, landingsAmong } from "../core/transaction.ts";
 import type { Store } from "../store/store.ts";
 import type { LandedPlan } from "./landing-views.ts";
 
@@ -15,8 +15,7 @@ export async function lastLandedIn(store: Store, folder: string): Promise<Landed
     const plan = await store.plan(id);
     if (plan === undefined || !isHere(plan, folder)) continue;
     const landing = landingsAmong(await store.transactionsOf(id)).at(-1);
-    if (landing !== undefined && [...reversibleIn(landing), ...irreversibleIn(landing)].length === 0)
-      continue;
+    if (landing !== undefined && !changesOriginals(landing)) continue;
     return { id, name: plan.name, landedAt: landing?.finishedAt ?? plan.createdAt };
   }
   throw new UsageError(`No plan has landed in ${displayPath(folder)}, or all were undone.`, {

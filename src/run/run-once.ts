@@ -73,12 +73,15 @@ export interface RunOutcome {
   readonly apply?: ApplyResult;
   /** For a discarded run: resources that it changed in place, so that their changes stay. */
   readonly stays?: readonly string[];
+  /** Work of it landed while the command ran, and stays: the plan is over, and can still be undone. */
+  readonly landed?: true;
   readonly scratch: OutsideSummary;
 }
 
 /**
  * Creates a plan, runs a command in it, and applies, keeps or discards the changes as `decide` says. Cancels
- * the plan if the command could not start or changed nothing, outside of the plan neither, but for caches.
+ * the plan if the command could not start or left nothing to land, outside of the plan neither, but for
+ * caches.
  */
 export async function runOnce(
   plans: Plans,
@@ -143,16 +146,15 @@ async function carryOutDecision(
   };
   const diff = await plans.diff(planId, { allow });
   if (diff.changes.length === 0 && !leavesWork(scratch)) {
-    await plans.cancel(planId);
-    return { ...ended, outcome: "unchanged" };
+    return { ...ended, outcome: "unchanged", ...(await cancelled(plans, planId)) };
   }
   const decision = await decide({ ...ended, diff });
   if (decision === "keep") return { ...ended, outcome: "kept", diff };
   if (decision === "discard") {
     const inPlace = await plans.inPlace(planId);
     const stays = inPlace.filter((name) => diff.changes.some(({ resource }) => resource === name));
-    await plans.cancel(planId);
-    return { ...ended, outcome: "discarded", diff, ...(stays.length > 0 && { stays }) };
+    const landed = await cancelled(plans, planId);
+    return { ...ended, outcome: "discarded", diff, ...(stays.length > 0 && { stays }), ...landed };
   }
   // Exactly the changes that `decide` saw land.
   const { allow: alsoAllowed = [], only } = decision === "apply" ? {} : decision.apply;
@@ -163,4 +165,10 @@ async function carryOutDecision(
     ...(only !== undefined && { only }),
   });
   return { ...ended, outcome: "applied", diff, apply };
+}
+
+/** Closes the plan; says what a run tells of it. */
+async function cancelled(plans: Plans, planId: string): Promise<Pick<RunOutcome, "landed">> {
+  const { state } = await plans.cancel(planId);
+  return state === "applied" ? { landed: true } : {};
 }

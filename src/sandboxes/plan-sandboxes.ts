@@ -216,13 +216,18 @@ export class PlanSandboxes {
     );
   }
 
-  /** Removes every sandbox. */
-  async cleanupAll(plan: PlanRecord): Promise<SweepReport> {
+  /** Removes every sandbox. `undoable` names those in whose places an undo record stays. */
+  async cleanupAll(
+    plan: PlanRecord,
+    undoable: ReadonlySet<string> = new Set<string>(),
+  ): Promise<SweepReport> {
     this.assertFree(plan);
     return await this.checkpoints.ending(plan.id, () =>
       this.#sweep(plan, async (record) => {
         // An undo needs what may still be in the place of a CLEANED_UP sandbox.
-        if (record.state !== "CLEANED_UP") await this.removal.remove(record, "nothing");
+        if (record.state === "CLEANED_UP") return;
+        const staysBehind = undoable.has(record.ref.sandboxId) ? "undo record" : "nothing";
+        await this.removal.remove(record, staysBehind);
       }),
     );
   }

@@ -83,4 +83,44 @@ describe("plan apply --only", () => {
     assert.deepEqual(place.tree("out"), { f: "one\n", in: "/", "in/f": "two\n", "in/g": "two\n" });
     place.done("plan", "cancel", "p");
   });
+  for (const [how, policy, dies] of [
+    ["is cancelled", "on_apply", undefined],
+    ["is cancelled by a process that dies", "on_apply", "cleanup.remove:1"],
+    ["is cancelled and keeps its sandboxes", "manual", undefined],
+  ] as const)
+    it(`[X5] can still be undone, part by part, when the plan ${how}`, () => {
+      using place = new Workplace();
+      place.folder("app", { one: "old\n", two: "old\n", three: "old\n" });
+      const config = ["--config", place.write("policy.yaml", `sandbox: { cleanup: ${policy} }\n`)];
+      const id = place.done("plan", "create", "--name", "fix", "-r", "app,strategy=filesystem_copy").trim();
+      const app = place.done("plan", "path", "fix").trim();
+      for (const name of ["one", "two", "three"]) writeFileSync(join(app, name), "new\n");
+      for (const name of ["one", "two"]) place.done("plan", "apply", "fix", "--only", name);
+      if (dies === undefined) {
+        const said = place.done(...config, "plan", "cancel", "fix");
+        assert.match(said, /^Cancelled plan fix .*\nWhat had landed of it stays\.\n/);
+        assert.ok(said.endsWith(`\n  undo it: drydock plan undo ${id}\n`), said);
+      } else {
+        const env = { DRYDOCK_FAILPOINT: `${dies}=kill` };
+        assert.equal(place.drydock(["plan", "cancel", "fix"], { env }).status, null);
+        place.drydock(["recover"]);
+      }
+      const { state, undo } = place.answer("plan", "show", id);
+      assert.deepEqual([state, typeof undo.until], ["applied", "string"]);
+      assert.equal(place.done("plan", "diff", id, "--name-only"), "app/one\napp/two\n");
+      const contents = () => ["one", "two", "three"].map((name) => place.read(`app/${name}`).trim());
+      assert.deepEqual(contents(), ["new", "new", "old"]);
+      const { items } = place.answer("cleanup", "scan");
+      assert.deepEqual(
+        [items.length > 0, items.some(({ holdsWork }: { holdsWork?: true }) => holdsWork)],
+        [policy === "manual", false],
+      );
+      place.done(...config, "plan", "undo", id);
+      assert.deepEqual(contents(), ["new", "old", "old"]);
+      place.done("undo", "-y");
+      assert.deepEqual(contents(), ["old", "old", "old"]);
+      assert.equal(place.answer("plan", "show", id).state, "undone");
+      place.done("cleanup", "purge");
+      assert.deepEqual(place.answer("cleanup", "scan").items, []);
+    });
 });

@@ -257,6 +257,33 @@ for (const actor of ANY_ACTOR)
       assert.equal(stage.read("project/a.txt"), "two\n", "ended by force, it has not succeeded");
     });
 
+    it("[I8] [I11] keeps what landed while it ran able to be undone, whatever becomes of the rest", async () => {
+      using stage = new DetachedStage(actor);
+      for (const [option, last, state] of [
+        ["--keep", "", "applied"],
+        ["--apply", "", "applied"],
+        ["--discard", "", "applied"],
+        ["--discard", "echo three > b.txt", "applied"],
+        ["--keep", "echo three > b.txt", "open"],
+      ] as const) {
+        const script = `echo two > a.txt; echo begun; read word; ${last}`;
+        const { planId, pid } = await stage.detach(script, option);
+        const attached = stage.attach();
+        await attached.until(() => attached.stdout.includes("begun"));
+        assert.equal(stage.answer("plan", "apply", planId).state, "open");
+        assert.equal(stage.read("project/a.txt"), "two\n");
+        attached.input("word\r");
+        const { status, stdout } = await attached.ended();
+        assert.equal(status, 0, stdout);
+        if (state === "applied") assert.match(stdout, new RegExp(`undo it: drydock plan undo ${planId}`));
+        await gone(pid);
+        assert.equal(stage.answer("plan", "show", planId).state, state);
+        stage.done("plan", "undo", planId);
+        assert.equal(stage.read("project/a.txt"), "one\n");
+        if (state === "open") stage.done("plan", "cancel", planId);
+      }
+    });
+
     it("[I11] is there as a whole or not at all when a process of ours dies", async () => {
       using stage = new DetachedStage(actor);
       const run = ["run", "--detach", "--name", "work", ...BOUNDED, "sleep", "1000"];

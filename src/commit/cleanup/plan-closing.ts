@@ -1,5 +1,6 @@
 import { boundariesOf, movePlan, type PlanRecord } from "../../core/plan.ts";
 import { sandboxIdFor } from "../../core/sandbox.ts";
+import { changesOriginals, landingsAmong, reversibleIn } from "../../core/transaction.ts";
 import type { EventDetails } from "../../core/values/plan-events.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { throwIfFailed } from "../../sandboxes/sweep-report.ts";
@@ -34,8 +35,8 @@ export interface ClosedPlan {
  *
  * 1. the plan is `closing`, durably: from here on the work is thrown away, and a crash only delays the rest;
  * 2. its sandboxes are removed, unless the policy keeps them;
- * 3. the plan is `cancelled`;
- * 4. everything else of it is removed.
+ * 3. the plan is `cancelled`, or `applied` if parts of it have landed, which can be undone as before;
+ * 4. everything else of it is removed that no undo needs.
  *
  * Callers hold the plan's claim.
  */
@@ -52,17 +53,20 @@ export class PlanClosing {
     const closing: PlanRecord =
       plan.state === "closing" ? plan : { ...plan, state: movePlan(plan, "closing") };
     await store.write([{ put: "plan", record: closing }], "durable");
+    const landings = landingsAmong(await store.transactionsOf(plan.id)).filter(changesOriginals);
+    const undoable = new Set(landings.flatMap(reversibleIn).map(({ ref }) => ref.sandboxId));
     const { removed, remaining, warnings } = (await this.#keepsSandboxes(plan))
       ? await this.#keepSandboxes(closing)
-      : await this.#removeSandboxes(closing);
-    const cancelled: PlanRecord = { ...closing, state: movePlan(closing, "cancelled") };
+      : await this.#removeSandboxes(closing, undoable);
+    const end = landings.length > 0 ? "applied" : "cancelled";
+    const closed: PlanRecord = { ...closing, state: movePlan(closing, end) };
     const told = { ...details, ...(remaining.length > 0 && { left: [...remaining] }) };
     await store.write(
-      [{ put: "plan", record: cancelled }, history.entry(plan.id, "cancelled", told)],
+      [{ put: "plan", record: closed }, history.entry(plan.id, "cancelled", told)],
       "ordered",
     );
     return {
-      plan: cancelled,
+      plan: closed,
       removed,
       remaining,
       warnings: [...warnings, ...(await remains.tryToForget(plan.id))],
@@ -91,9 +95,9 @@ export class PlanClosing {
   }
 
   /** A missing strategy does not stop the others: its sandboxes are returned, and cleanup knows them. */
-  async #removeSandboxes(plan: PlanRecord): Promise<Omit<ClosedPlan, "plan">> {
+  async #removeSandboxes(plan: PlanRecord, undoable: ReadonlySet<string>): Promise<Omit<ClosedPlan, "plan">> {
     const { store, sandboxes } = this.#session;
-    const { done, failed } = await sandboxes.cleanupAll(plan);
+    const { done, failed } = await sandboxes.cleanupAll(plan, undoable);
     throwIfFailed({ done, failed: failed.filter(({ outOfReach }) => outOfReach === undefined) });
     const intents = failed.length === 0 ? [] : await store.intents();
     const remaining = failed.map(({ resource, message, outOfReach }) => ({

@@ -112,7 +112,7 @@ async function abandonedSandbox(
     // transaction held.
     holdsWork:
       mayHoldWork &&
-      plan?.state !== "cancelled" &&
+      !(await parts.session.history.wasCancelled(ref.planId)) &&
       ((state === "ACTIVE" && !isAbandoned) || state === "ERRORED"),
     remove: () => (isAbandoned ? removal.removeWhole(record) : removal.remove(record, "nothing")),
   };

@@ -128,8 +128,8 @@ export class DetachedCommands {
     const { id: planId } = await session.plans.find(plan);
     await this.#stop({ stateDir: session.stateDir, planId, exec: running.exec });
     const ended = await plans.show(planId);
-    // A command that changed nothing took its plan with it.
-    return ended.state === "cancelled" ? ended : await plans.cancel(planId);
+    // A command that left nothing to land took its plan with it.
+    return (await session.history.wasCancelled(planId)) ? ended : await plans.cancel(planId);
   }
 
   async #tell(

@@ -31,6 +31,11 @@ export class PlanHistory {
     return { put: "history", record };
   }
 
+  /** Whether a plan was given up. It ends as applied if parts of it had landed. */
+  async wasCancelled(planId: string): Promise<boolean> {
+    return (await this.#store.lastEntry(planId, ["cancelled"])) !== undefined;
+  }
+
   /** Writes an entry alone. */
   async note<Name extends EventName>(
     planId: string,

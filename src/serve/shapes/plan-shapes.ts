@@ -341,6 +341,7 @@ export const runShape = z
     diff: diffShape.optional(),
     apply: applyShape.optional(),
     stays: z.array(z.string()).optional(),
+    landed: z.literal(true).optional(),
   })
   .meta({ id: "Run" });
 

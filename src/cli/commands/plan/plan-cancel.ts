@@ -4,6 +4,7 @@ import type { CommandContext } from "../../command-context.ts";
 import { EXIT } from "../../exit-codes.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
+import { landedLines } from "../../render/plan/run-lines.ts";
 import { oneLine } from "../../terminal/printable.ts";
 
 /** `drydock plan cancel [PLAN] [--force]` */
@@ -18,6 +19,7 @@ export function define(command: Command, context: CommandContext): void {
     if (!context.options.json) for (const warning of plan.warnings ?? []) context.output.warning(warning);
     context.result(plan, () => [
       `Cancelled plan ${displayPath(plan.name)} (${plan.id}).`,
+      ...(plan.state === "applied" ? landedLines(plan.id) : []),
       ...left.map(({ resource, message, places }) =>
         oneLine(
           `not removed: the sandbox of ${displayPath(resource)}: ${message}${places.length === 0 ? "" : `; left: ${places.map(displayPath).join(", ")}`}`,

@@ -32,14 +32,20 @@ interface OutcomeOptions {
 /** The outcome of a run. */
 export function outcomeLines(run: RunOutcome, { wanted, home }: OutcomeOptions): readonly string[] {
   const { planId, outcome, apply, scratch, stays = [] } = run;
+  const landed = run.landed === true ? landedLines(planId) : [];
   switch (outcome) {
     case "unchanged":
-      return ["No changes.", ...scratchLines(scratch, home)];
+      return [
+        run.landed === true ? "No more changes." : "No changes.",
+        ...landed,
+        ...scratchLines(scratch, home),
+      ];
     case "discarded":
       return [
         stays.length === 0
           ? "Discarded."
           : `Discarded, but for the changes of ${stays.map(displayPath).join(", ")}: they were made in place, and stay.`,
+        ...landed,
       ];
     case "applied":
       return apply === undefined ? [] : applyLines(apply);
@@ -51,6 +57,11 @@ export function outcomeLines(run: RunOutcome, { wanted, home }: OutcomeOptions):
         `  discard it: drydock plan cancel ${planId}`,
       ];
   }
+}
+
+/** Says of a plan that was closed what becomes of the parts that had landed. */
+export function landedLines(planId: string): readonly string[] {
+  return ["What had landed of it stays.", `  undo it: drydock plan undo ${displayPath(planId)}`];
 }
 
 /** Why a run was kept that the user wanted to apply. */

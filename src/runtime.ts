@@ -356,8 +356,8 @@ async function assemble(foundations: Foundations) {
     ...{ session, registry, register, types, chooser, creation, ...services, runs, explain, checkRun },
     ...{ owners, fleet: fleetServices },
     detached: loadedLate(detached, [
-      ...(["start", "running", "last", "show", "output", "write", "resize", "ended", "end"] as const),
-      "cancel",
+      ...(["start", "running", "last", "show", "output", "write"] as const),
+      ...(["resize", "ended", "end", "cancel", "noteRunEnd"] as const),
     ]),
   };
 }

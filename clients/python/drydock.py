@@ -125,6 +125,11 @@ class Explanation(TypedDict, total=False):
     refused: list[dict[str, str]]
 
 
+class RunEnd(TypedDict):
+    exitCode: int
+    said: str
+
+
 class DetachedInfo(TypedDict, total=False):
     exec: str
     command: str
@@ -138,6 +143,7 @@ class DetachedInfo(TypedDict, total=False):
     aborted: bool
     limit: str
     denied: list[dict[str, JSON]]
+    run: RunEnd
 
 
 # "from" is no name for a member of a class.

@@ -71,6 +71,14 @@ export interface DetachedView {
   readonly limit?: LimitName;
   /** What it was not allowed to reach. */
   readonly denied?: readonly DeniedRequest[];
+  /** How the `run` ended that started it, if otherwise than the command: it could not land, for example. */
+  readonly run?: RunEnd;
+}
+
+/** The exit code of a `run`, and what it said at its end. */
+export interface RunEnd {
+  readonly exitCode: number;
+  readonly said: string;
 }
 
 export interface PlanResourceView {

@@ -284,6 +284,56 @@ for (const actor of ANY_ACTOR)
       }
     });
 
+    it("[I11] tells each one who attaches that it could not land, and why, also later", async () => {
+      using stage = new DetachedStage(actor);
+      const conflict = "read word; echo two > a.txt";
+      const outside = 'read word; echo two > a.txt; echo two > "$HOME/outside.txt"';
+      for (const [script, code, why] of [
+        [conflict, 3, /conflict: project\/a\.txt/],
+        [outside, 1, /Not applied, because the command wrote outside of the plan too; kept as plan/],
+      ] as const) {
+        const { planId, pid } = await stage.detach(script, "--apply");
+        const first = stage.terminal(`${program} attach ${planId}`);
+        stage.write("project/a.txt", "other\n");
+        first.input("word\r");
+        const live = await first.ended();
+        assert.equal(live.status, code);
+        assert.match(live.stdout, why);
+        assert.deepEqual([stage.shown(planId).exitCode, stage.shown(planId).run?.exitCode], [0, code]);
+        const later = stage.drydock(["attach", planId]);
+        assert.equal(later.status, code);
+        assert.match(later.stderr, why);
+        assert.equal(JSON.parse(stage.drydock(["attach", planId, "--json"]).stdout).exitCode, code);
+        assert.match(
+          stage.done("plan", "show", planId),
+          new RegExp(`exit code 0, and its run with ${code} `),
+        );
+        assert.match(
+          stage.done("plan", "log", planId),
+          new RegExp(`run ended +exit code ${code}, .*${why.source}`),
+        );
+        await gone(pid);
+        stage.done("plan", "cancel", planId);
+        stage.write("project/a.txt", "one\n");
+        stage.give();
+      }
+    });
+
+    it("[I11] runs until its landing is over", async () => {
+      using stage = new DetachedStage(actor);
+      const words = ["run", "--detach", "--apply", "--json", "--name", "work", ...BOUNDED];
+      const env = { DRYDOCK_FAILPOINT: "land.exchange=stop" };
+      const started = stage.drydock([...words, "sh", "-c", "echo two > a.txt"], { env });
+      const { pid } = JSON.parse(started.stdout) as Detached;
+      while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))) await setTimeout(20);
+      assert.deepEqual([stage.shown().state, stage.shown().exitCode], ["running", undefined]);
+      const attached = stage.attach();
+      process.kill(pid, "SIGCONT");
+      assert.equal((await attached.ended()).status, 0);
+      assert.deepEqual([stage.shown().state, stage.read("project/a.txt")], ["ended", "two\n"]);
+      await gone(pid);
+    });
+
     it("[I11] is there as a whole or not at all when a process of ours dies", async () => {
       using stage = new DetachedStage(actor);
       const run = ["run", "--detach", "--name", "work", ...BOUNDED, "sleep", "1000"];

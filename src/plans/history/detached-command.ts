@@ -3,7 +3,7 @@ import type { EventDetails } from "../../core/values/plan-events.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import type { NumberedEntry } from "../../store/store.ts";
 import { connectPrivately, type SocketPlace } from "../../system/process/private-socket.ts";
-import type { DetachedView } from "../plan-views.ts";
+import type { DetachedView, RunEnd } from "../plan-views.ts";
 
 /** Most histories end soon after the start of a detached command. */
 const AT_ONCE = 100;
@@ -47,14 +47,21 @@ export async function detachedCommand(
   const running = { ...facts, state: "running" as const, ...(pid !== undefined && { pid }) };
   // Looked at first: a command that ends meanwhile then still has its end in the history.
   if (sandboxes.detached(planId)?.id === id) return running;
+  // Its process listens until all is done that comes after the command, such as a landing.
+  if (start === last && (await isListening(stateDir, planId))) return running;
   const end = await entryAfter(session, planId, start.seq, "executed", id);
-  if (end !== undefined) {
-    const { command: _, ...how } = end.entry.details as EventDetails["executed"];
-    return { ...facts, state: "ended", endedAt: end.entry.at, ...how };
-  }
-  // Between the end of a command and the note about it, its process still listens.
-  const isEnding = start === last && (await isListening(stateDir, planId));
-  return isEnding ? running : { ...facts, state: "killed" };
+  if (end === undefined) return { ...facts, state: "killed" };
+  const { command: _, ...how } = end.entry.details as EventDetails["executed"];
+  const run = await runEnd(session, planId, id);
+  return { ...facts, state: "ended", endedAt: end.entry.at, ...how, ...(run !== undefined && { run }) };
+}
+
+/** A `run` makes its plan, so a plan has the end of one at most. */
+async function runEnd({ store }: PlanSession, planId: string, id: string): Promise<RunEnd | undefined> {
+  const noted = await store.lastEntry(planId, ["run ended"]);
+  if (noted === undefined) return undefined;
+  const { exec, ...end } = noted.entry.details as EventDetails["run ended"];
+  return exec === id ? end : undefined;
 }
 
 function execOf({ entry }: NumberedEntry): string {

@@ -26,6 +26,17 @@ export interface KeepingParts {
   readonly onUp: (report: DetachedReport) => void;
 }
 
+/** A detached command that has ended, and the last of what was said to users since. */
+export interface EndedCommand {
+  readonly planId: string;
+  readonly exec: string;
+  readonly exitCode: number;
+  readonly said: string;
+}
+
+/** How many lines of that. */
+const MOST_SAID = 100;
+
 /** Of an open state directory. */
 interface OpenState {
   readonly stateDir: string;
@@ -40,6 +51,8 @@ export class CommandKeeping {
   readonly #parts: KeepingParts;
   readonly #stop = new AbortController();
   #terminal: DetachedTerminal | undefined;
+  #ended: Omit<EndedCommand, "said"> | undefined;
+  readonly #said: string[] = [];
 
   constructor(parts: KeepingParts) {
     this.#parts = parts;
@@ -59,9 +72,20 @@ export class CommandKeeping {
     this.#stop.abort();
   }
 
+  /** The command, once it has ended and its output is kept. */
+  get ended(): EndedCommand | undefined {
+    return this.#ended && { ...this.#ended, said: this.#said.slice(-MOST_SAID).join("\n") };
+  }
+
   /** Says a line to those who are attached, now or later. */
   notice(line: string): void {
+    if (this.#ended !== undefined) this.#said.push(line);
     this.#terminal?.notice(line);
+  }
+
+  /** Says all lines of a text. */
+  say(text: string): void {
+    for (const line of text.split("\n")) if (line !== "") this.notice(line);
   }
 
   /** Keeps the terminal of a command that has just started, until it has ended. */
@@ -80,7 +104,9 @@ export class CommandKeeping {
       if (!(thrown instanceof SystemCallError)) throw thrown;
       terminal.notice(`The last of its output could not be kept: ${messageOf(thrown)}`);
     }
-    return await command.wait();
+    const result = await command.wait();
+    this.#ended = { planId, exec, exitCode: result.exitCode };
+    return result;
   }
 
   /** Says the last word to those who are attached. */

@@ -3,7 +3,7 @@ import { InterruptedError, StateError, UsageError } from "../../core/errors/erro
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { Notice } from "../../core/values/notice.ts";
 import { type DetachedFacts, detachedCommand } from "../../plans/history/detached-command.ts";
-import type { DetachedView, PlanView } from "../../plans/plan-views.ts";
+import type { DetachedView, PlanView, RunEnd } from "../../plans/plan-views.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import type { WindowSize } from "../../system/terminal/program-streams.ts";
 import { assertCommand } from "../exec.ts";
@@ -115,6 +115,11 @@ export class DetachedCommands {
     const at = await this.#place(plan, exec);
     await this.#stop(at);
     return await this.ended(at.planId, at.exec);
+  }
+
+  /** Notes how the `run` of a command ended, which has ended otherwise. */
+  async noteRunEnd({ planId, exec }: Omit<DetachedPlace, "stateDir">, end: RunEnd): Promise<void> {
+    await this.#parts.session.history.note(planId, "run ended", { exec, ...end });
   }
 
   /** Cancels a plan; with `force` its detached command ends first. */

@@ -5,8 +5,9 @@ import { PROFILE_NAMES } from "../../core/values/run-policy.ts";
 import { captureDocument } from "../../run/capture.ts";
 import type { SpawnedCommand } from "../../run/spawn.ts";
 import { type Call, events, json, type StreamEvent } from "../operation.ts";
+import { explanationShape } from "../shapes/explanation-shape.ts";
 import { flag, ofPlan, text, texts } from "../shapes/parameters.ts";
-import { capturedShape, execShape, explanationShape } from "../shapes/plan-shapes.ts";
+import { capturedShape, execShape } from "../shapes/plan-shapes.ts";
 
 const MOST_OUTPUT = 64 * 1024 * 1024;
 /** How many pieces of output wait for the client before the command waits. */

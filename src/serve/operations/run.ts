@@ -3,8 +3,9 @@ import { type CommandOutput, captureDocument, captureOutput } from "../../run/ca
 import { mayLand } from "../../run/run-once.ts";
 import { FailedWithWork } from "../http/problem.ts";
 import { json } from "../operation.ts";
+import { explanationShape } from "../shapes/explanation-shape.ts";
 import { text, texts } from "../shapes/parameters.ts";
-import { explanationShape, runShape } from "../shapes/plan-shapes.ts";
+import { runShape } from "../shapes/plan-shapes.ts";
 import { captureMembers, commandMembers, explainMembers } from "./commands.ts";
 import { planMembers } from "./plans.ts";
 

@@ -98,8 +98,10 @@ function tellEnd(context: CommandContext, end: DetachedEnd | "left" | Found, fou
   }
   if ("endedAt" in end && !options.json)
     output.notice(`'${oneLine(command)}' ended at ${end.endedAt}, with exit code ${end.exitCode}.`);
-  if (options.json) output.document({ planId, command, exitCode: end.exitCode });
-  context.exitWith(end.exitCode);
+  const { exitCode, said = "" } = ("run" in end && end.run) || { exitCode: end.exitCode };
+  for (const line of said.split("\n").filter((each) => each !== "")) output.notice(line);
+  if (options.json) output.document({ planId, command, exitCode });
+  context.exitWith(exitCode);
 }
 
 function lost({ command, name }: Found): StateError {

@@ -3,6 +3,7 @@ import { StandardStream } from "../../../system/terminal/standard-stream.ts";
 import { CommandContext } from "../../command-context.ts";
 import { errorLines } from "../../error-report.ts";
 import { exitCodeOf } from "../../exit-codes.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { Output, type OutputStream } from "../../terminal/output.ts";
 import { terminalFeatures } from "../../terminal/terminal.ts";
 import { execDetached } from "../plan/plan-exec.ts";
@@ -26,9 +27,8 @@ export async function keepDetached(input: string): Promise<void> {
   });
   const said: OutputStream = {
     write: (bytes) => {
-      if (!keeping.isUp) stderr.write(bytes);
-      else
-        for (const line of Buffer.from(bytes).toString().split("\n")) if (line !== "") keeping.notice(line);
+      if (keeping.isUp) keeping.say(Buffer.from(bytes).toString());
+      else stderr.write(bytes);
     },
   };
   const features = terminalFeatures({ stdoutIsTerminal: false, stderrIsTerminal: false }, environment);
@@ -53,5 +53,20 @@ export async function keepDetached(input: string): Promise<void> {
       context.output.notice(line);
     exitCode = context.exitCode === 0 ? exitCodeOf(thrown) : context.exitCode;
   }
+  await noteEnd(context, keeping, exitCode);
   await keeping.end(exitCode);
+}
+
+/** For those who attach later, if the history of the plan tells another end: that of the command. */
+async function noteEnd(context: CommandContext, keeping: CommandKeeping, exitCode: number): Promise<void> {
+  const { ended } = keeping;
+  if (ended === undefined || ended.exitCode === exitCode) return;
+  const { said, ...command } = ended;
+  try {
+    await openToChange(context, undefined, ({ detached }) =>
+      detached.noteRunEnd(command, { exitCode, said }),
+    );
+  } catch (thrown) {
+    for (const line of errorLines(thrown, context.output.errorStyles)) context.output.notice(line);
+  }
 }

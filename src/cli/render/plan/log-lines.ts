@@ -67,5 +67,6 @@ const BARE: readonly string[] = [
   "message",
   "label",
   "check",
+  "said",
 ];
 const LABELS: { readonly [name: string]: string } = { exitCode: "exit code", before: "before" };

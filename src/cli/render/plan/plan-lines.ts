@@ -132,11 +132,12 @@ function undoText(undo: NonNullable<PlanView["undo"]>): string {
   return `possible until ${undo.until}${without === undefined ? "" : `, with${without}`}`;
 }
 
-function detachedText({ command, since, pid, endedAt, exitCode }: DetachedView): string {
+function detachedText({ command, since, pid, endedAt, exitCode, run }: DetachedView): string {
   const words = `'${oneLine(command)}'`;
   if (pid !== undefined) return `${words} runs since ${since} (pid ${pid}; drydock attach)`;
   if (endedAt === undefined) return `${words} was killed; it ran since ${since}`;
-  return `${words} ended at ${endedAt}, with exit code ${exitCode}`;
+  const more = run === undefined ? "" : `, and its run with ${run.exitCode} (drydock attach says why)`;
+  return `${words} ended at ${endedAt}, with exit code ${exitCode}${more}`;
 }
 
 function labelsText({ labels = {} }: PlanView): string {

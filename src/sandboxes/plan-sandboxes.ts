@@ -189,6 +189,11 @@ export class PlanSandboxes {
     return this.#uses.detached(planId);
   }
 
+  /** Refuses a plan inside which a command runs that does not end by a forced cancel. Needs no claim. */
+  assertOnlyDetached(plan: PlanRecord): void {
+    this.#uses.assertOnlyDetached(plan);
+  }
+
   /** Refuses a plan whose sandboxes a commit holds, or inside which a command runs. */
   assertFree(plan: PlanRecord): void {
     if (plan.state === "applying" || plan.state === "undoing") throw new PlanStateError(plan, "open");

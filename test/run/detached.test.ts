@@ -319,6 +319,22 @@ for (const actor of ANY_ACTOR)
       }
     });
 
+    it("[I11] goes on when a forced cancel is refused because another command runs beside it", async () => {
+      using stage = new DetachedStage(actor);
+      const { planId, pid } = await stage.detach("echo two > a.txt; exec sleep 1000");
+      const wait = "echo up; until [ -e go ]; do sleep 0.05; done";
+      const beside = stage.start(["plan", "exec", planId, "--", "sh", "-c", wait]);
+      await beside.until(() => beside.stdout.includes("up"));
+      const { status, stderr } = stage.drydock(["plan", "cancel", planId, "--force"]);
+      assert.equal(status, 1);
+      assert.match(stderr, /'sh -c .*' is running in the plan work/);
+      assert.deepEqual([stage.shown().state, stage.shown().pid], ["running", pid]);
+      stage.inPlan("touch", "go");
+      assert.equal((await beside.ended()).status, 0);
+      stage.done("plan", "cancel", planId, "--force");
+      await gone(pid);
+    });
+
     it("[I11] runs until its landing is over", async () => {
       using stage = new DetachedStage(actor);
       const words = ["run", "--detach", "--apply", "--json", "--name", "work", ...BOUNDED];

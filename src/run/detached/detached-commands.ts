@@ -130,7 +130,10 @@ export class DetachedCommands {
     const { plans, session } = this.#parts;
     const [running] = force ? await this.running(plan) : [];
     if (running === undefined) return await plans.cancel(plan);
-    const { id: planId } = await session.plans.find(plan);
+    const found = await session.plans.find(plan);
+    const { id: planId } = found;
+    // Before it ends: a cancel that is refused leaves everything as it was.
+    session.sandboxes.assertOnlyDetached(found);
     await this.#stop({ stateDir: session.stateDir, planId, exec: running.exec });
     const ended = await plans.show(planId);
     // A command that left nothing to land took its plan with it.

@@ -62,13 +62,16 @@ export class Uses {
       .flatMap((name) => this.#livingOrForgotten(users, name));
   }
 
-  /** The detached command that runs inside. Removes nothing, so it needs no claim. */
+  /** The detached command that runs inside. Needs no claim. */
   detached(planId: string): Use | undefined {
+    return this.#seen(planId).find(({ detached }) => detached !== undefined);
+  }
+
+  /** Removes nothing, so it needs no claim. */
+  #seen(planId: string): readonly Use[] {
     using users = this.#folders.usesIfThere();
     const names = users?.names().filter((name) => name.startsWith(`${planId}-`)) ?? [];
-    return names
-      .flatMap((name) => (users && this.#living(users, name)) ?? [])
-      .find(({ detached }) => detached !== undefined);
+    return names.flatMap((name) => (users && this.#living(users, name)) ?? []);
   }
 
   /**
@@ -102,6 +105,12 @@ export class Uses {
   /** Refuses if a command runs in the plan. */
   assertNone(plan: PlanRecord): void {
     const [use] = this.living(plan.id);
+    if (use !== undefined) throw inUse(plan, use);
+  }
+
+  /** Refuses if a command runs in the plan that is not detached. Needs no claim. */
+  assertOnlyDetached(plan: PlanRecord): void {
+    const use = this.#seen(plan.id).find(({ detached }) => detached === undefined);
     if (use !== undefined) throw inUse(plan, use);
   }
 

@@ -335,6 +335,23 @@ for (const actor of ANY_ACTOR)
       await gone(pid);
     });
 
+    it("[I11] lets a forced cancel be interrupted while the process that keeps it does not answer", async () => {
+      using stage = new DetachedStage(actor);
+      const { planId, pid } = await stage.detach("sleep 1000");
+      process.kill(pid, "SIGSTOP");
+      const trace = join(stage.home, "trace");
+      const cancel = stage.start(["plan", "cancel", planId, "--force"], { DRYDOCK_FAILPOINT_TRACE: trace });
+      while (!existsSync(trace) || !readFileSync(trace, "utf8").includes("detached.stop"))
+        await setTimeout(20);
+      cancel.signal("SIGTERM");
+      const { status, stderr } = await cancel.endedWithin(60);
+      process.kill(pid, "SIGCONT");
+      assert.equal(status, 1);
+      assert.match(stderr, /[Ii]nterrupted/);
+      stage.done("plan", "cancel", planId, "--force");
+      await gone(pid);
+    });
+
     it("[I11] runs until its landing is over", async () => {
       using stage = new DetachedStage(actor);
       const words = ["run", "--detach", "--apply", "--json", "--name", "work", ...BOUNDED];

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { terminalSocket } from "../../plans/history/detached-command.ts";
-import { type Failpoint, failpoint, passFailpoint } from "../../system/failpoints.ts";
+import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { connectPrivately } from "../../system/process/private-socket.ts";
 import type { WindowSize } from "../../system/terminal/program-streams.ts";
 import {
@@ -70,29 +70,11 @@ export class Attachment implements Disposable {
 
   /** Undefined if nothing listens there: the command has just ended, or its process was killed. */
   static async open(
-    place: DetachedPlace,
-    greeting: Greeting,
-    events: AttachmentEvents,
-  ): Promise<Attachment | undefined> {
-    return await Attachment.#connect(POINTS.attach, place, greeting, events);
-  }
-
-  /** Ends a detached command, and waits until all that belongs to its end is done. */
-  static async stop(place: DetachedPlace): Promise<void> {
-    const nothing = { output: () => undefined };
-    using attachment = await Attachment.#connect(POINTS.stop, place, {}, nothing);
-    if (attachment === undefined) return;
-    attachment.#socket.write(frame("stop", ""));
-    await attachment.ended;
-  }
-
-  static async #connect(
-    point: Failpoint,
     { stateDir, planId, exec }: DetachedPlace,
     greeting: Greeting,
     events: AttachmentEvents,
   ): Promise<Attachment | undefined> {
-    passFailpoint(point);
+    passFailpoint(POINTS.attach);
     const key = terminalKey(stateDir, planId);
     if (key === undefined) return undefined;
     const socket = await connectPrivately(terminalSocket(stateDir, planId));
@@ -101,6 +83,12 @@ export class Attachment implements Disposable {
     const attachment = new Attachment(socket, events);
     socket.write(frame("hello", hello));
     return attachment;
+  }
+
+  /** Asks the command to end. */
+  stop(): void {
+    passFailpoint(POINTS.stop);
+    this.#socket.write(frame("stop", ""));
   }
 
   type(keys: Buffer): void {

@@ -162,8 +162,13 @@ export class DetachedCommands {
 
   /** Asks a command to end, if it runs, and waits for all that belongs to its end. */
   async #stop(at: DetachedPlace): Promise<void> {
-    for (let tries = 0; (await this.#facts(at)).state === "running"; tries = await nextTry(tries))
-      await Attachment.stop(at);
+    for (let tries = 0; ; tries = await nextTry(tries)) {
+      const { state } = await this.#attached(at, NO_OUTPUT, UNHEARD, async (attachment) => {
+        attachment.stop();
+        await attachment.ended;
+      });
+      if (state !== "running") return;
+    }
   }
 
   /** Works with a command while it runs, and says how it is afterwards. */

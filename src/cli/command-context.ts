@@ -14,6 +14,8 @@ export class CommandContext {
   options: GlobalOptions;
   /** The plan to name if the command fails, because the error does not name it. */
   failedPlan: string | undefined;
+  /** Aborted when a signal asks the command to end; absent where that ends it at once. */
+  interrupted: AbortSignal | undefined;
   /** Whether the command has opened a state directory. */
   hasOpened = false;
   #exitCode: number = EXIT.done;

@@ -29,6 +29,7 @@ export async function openToChange<T>(
   how: Pick<ServicesOptions, "makesRoom" | "isHostService"> = {},
 ): Promise<T> {
   using interruption = new Interruption((line) => context.output.notice(line));
+  context.interrupted = interruption.signal;
   // Awaited, because the interruption must stay in scope until the work is over.
   const options = { signal: interruption.signal, ...how };
   return await whileOpen(context, options, async (drydock) => {

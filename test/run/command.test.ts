@@ -266,6 +266,22 @@ for (const actor of ACTORS) {
       assert.equal(stage.read("project/b.txt"), "1\n");
     });
 
+    it("keeps its plan when a signal ends it at that question", async () => {
+      using stage = new Stage(actor);
+      const inner = `echo "pid $$;"; exec "$DRYDOCK" run -- sh -c 'echo 1 >> b.txt'`;
+      for (const signal of ["SIGTERM", "SIGHUP"] as const) {
+        const terminal = stage.terminal(`bash -c '${inner.replaceAll("'", "'\\''")}'; echo "code $?"`);
+        await terminal.until(() => terminal.stdout.includes("Apply, keep or discard?"));
+        process.kill(Number(/pid (\d+);/.exec(terminal.stdout)?.[1]), signal);
+        const { stdout } = await terminal.endedWithin(60);
+        const [{ id }] = stage.answer("plan", "list").plans;
+        assert.match(stdout, new RegExp(`${signal}: stopping.*Interrupted.*plan: ${id}.*code 1\r\n`, "s"));
+        assert.equal(stage.done("plan", "read", id, "project", "b.txt"), "1\n");
+        stage.done("plan", "cancel", id);
+      }
+      assert.deepEqual(stage.tree("project"), { "a.txt": "one\n" });
+    });
+
     it("has a terminal that belongs to another user, and leaves it as it was", async () => {
       using stage = new Stage(actor);
       const script = `before=$(stty -g); $ACTOR "$DRYDOCK" run -- sh -c 'read answer; echo "$answer" > b.txt'; echo "code $?"; test "$(stty -g)" = "$before"; echo "same $?"`;

@@ -37,10 +37,13 @@ export async function nameFiles(
  * Asks the user to allow these files, which the user has seen. `-y` does not count here: it answers questions
  * that the user has not read.
  */
-export async function askToAllow(files: readonly SelfRunningFile[]): Promise<readonly string[] | undefined> {
+export async function askToAllow(
+  context: CommandContext,
+  files: readonly SelfRunningFile[],
+): Promise<readonly string[] | undefined> {
   const { ask } = await import("../terminal/question.ts");
   const what = files.some(isProtected) ? "these" : "what tools run by themselves";
-  const answer = (await ask(`Land also ${what}? [y/N] `))?.trim().toLowerCase() ?? "";
+  const answer = (await ask(context, `Land also ${what}? [y/N] `))?.trim().toLowerCase() ?? "";
   return /^y(?:es)?$/.test(answer) ? files.map(patternFor) : undefined;
 }
 

@@ -98,7 +98,7 @@ async function apply(
       // What came from a diff editor is not asked for again.
       if (files.length === 0 || isInteractive || !canAsk(context)) throw thrown;
       await nameFiles(context, files);
-      const word = await askToAllow(files);
+      const word = await askToAllow(context, files);
       if (word === undefined) throw thrown;
       return await drydock.plans.apply(plan, { ...options, allow: [...(options.allow ?? []), ...word] });
     }

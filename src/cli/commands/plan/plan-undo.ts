@@ -36,6 +36,6 @@ async function lastLanded(context: CommandContext, drydock: Services): Promise<s
     throw new UsageError(`No plan is named. The last one that landed here is ${which}.`, {
       hint: `Run 'drydock undo ${id}', or answer yes with -y.`,
     });
-  const answer = (await ask(`Undo ${which}? [y/N] `))?.trim().toLowerCase() ?? "";
+  const answer = (await ask(context, `Undo ${which}? [y/N] `))?.trim().toLowerCase() ?? "";
   return /^y(?:es)?$/.test(answer) ? id : undefined;
 }

@@ -51,12 +51,13 @@ async function approve(
  * Shows the diff and asks. The answer is the patterns of self-running files that the user allows, or nothing
  * if the user does not approve. `-y` does not count: it answers questions that the user has not read.
  */
-async function askFor({ output }: CommandContext, diff: PlanDiff): Promise<readonly string[] | undefined> {
+async function askFor(context: CommandContext, diff: PlanDiff): Promise<readonly string[] | undefined> {
+  const { output } = context;
   for (const line of linesOf(diff, new ChangeList(output.errorStyles))) output.notice(line);
-  const answer = (await ask("Approve exactly these changes? [y/N] "))?.trim().toLowerCase() ?? "";
+  const answer = (await ask(context, "Approve exactly these changes? [y/N] "))?.trim().toLowerCase() ?? "";
   if (!/^y(?:es)?$/.test(answer)) return undefined;
   const files = diff.selfRunning.filter(({ needsWord }) => needsWord);
-  return files.length === 0 ? [] : await askToAllow(files);
+  return files.length === 0 ? [] : await askToAllow(context, files);
 }
 
 function* approvalLines({ planId, digest }: Approval): Generator<string> {

@@ -139,7 +139,7 @@ export class TerminalReview {
     this.#show(item);
     const what = item.hunk === undefined ? "this change" : `this hunk (${place})`;
     for (;;) {
-      const given = await ask(`Approve ${what}? [y,n,a,d,s,c,q,?] `);
+      const given = await ask(this.#context, `Approve ${what}? [y,n,a,d,s,c,q,?] `);
       const answer = given?.trim().toLowerCase() ?? "q";
       if (answer === "c") await this.#comment(item);
       else if (isAnswer(answer)) return answer;
@@ -160,7 +160,7 @@ export class TerminalReview {
   }
 
   async #comment({ change: { resource, path, digest }, hunk }: Item): Promise<void> {
-    const text = (await ask("Comment: "))?.trim() ?? "";
+    const text = (await ask(this.#context, "Comment: "))?.trim() ?? "";
     if (text === "") return;
     const line = hunk === undefined ? {} : { side: "after" as const, line: Math.max(1, hunk.newStart) };
     await this.#reviews.comment(this.#plan.id, { text, resource, path, digest, ...line, via: VIA });
@@ -168,18 +168,20 @@ export class TerminalReview {
 
   /** Approves the plan as a whole, with the user's word on what tools run by themselves. */
   async #approve(digest: string): Promise<ReviewVerdict | undefined> {
-    const answer = (await ask("Approve the plan as a whole? [y/N] "))?.trim().toLowerCase() ?? "";
+    const answer =
+      (await ask(this.#context, "Approve the plan as a whole? [y/N] "))?.trim().toLowerCase() ?? "";
     if (!/^y(?:es)?$/.test(answer)) return undefined;
     const { selfRunning } = await this.#services.plans.diff(this.#plan.id, { onChange: () => undefined });
     const files = selfRunning.filter(({ needsWord }) => needsWord);
-    const allow = files.length === 0 ? [] : await askToAllow(files);
+    const allow = files.length === 0 ? [] : await askToAllow(this.#context, files);
     if (allow === undefined) return undefined;
     await this.#services.plans.approve(this.#plan.id, { digest, allow, via: VIA });
     return await this.#ended("approved", digest);
   }
 
   async #askForChanges(digest: string): Promise<ReviewVerdict> {
-    const message = (await ask("Ask for changes? Say which, or nothing to leave: "))?.trim() ?? "";
+    const message =
+      (await ask(this.#context, "Ask for changes? Say which, or nothing to leave: "))?.trim() ?? "";
     if (message === "") return { verdict: "closed" };
     await this.#reviews.askForChanges(this.#plan.id, { digest, message, via: VIA });
     return await this.#ended("changes asked", digest, message);

@@ -42,7 +42,10 @@ export async function decide(
 /** Asks until the answer is a decision. */
 async function askUser(parts: DecisionParts, finding: RunFinding): Promise<RunDecision> {
   for (;;) {
-    const answer = await ask("Apply, keep or discard? Or view, or pick paths to apply? [a/K/d/v/p] ");
+    const answer = await ask(
+      parts.context,
+      "Apply, keep or discard? Or view, or pick paths to apply? [a/K/d/v/p] ",
+    );
     switch (answer?.trim().toLowerCase()) {
       case "a":
       case "apply":
@@ -90,7 +93,10 @@ async function pick(
   { context, drydock }: DecisionParts,
   { planId, diff: { digest } }: RunFinding,
 ): Promise<RunDecision | undefined> {
-  const answer = await ask("Paths or patterns to apply, with spaces between; the rest stays in the plan: ");
+  const answer = await ask(
+    context,
+    "Paths or patterns to apply, with spaces between; the rest stays in the plan: ",
+  );
   const only = wordsOf(answer ?? "").map(unescapePath);
   if (only.length === 0) return undefined;
   try {
@@ -103,7 +109,7 @@ async function pick(
       return undefined;
     }
     await nameFiles(context, files);
-    const allow = await askToAllow(files);
+    const allow = await askToAllow(context, files);
     return allow === undefined ? undefined : { apply: { only, allow } };
   }
 }
@@ -123,6 +129,6 @@ async function withWord(
 ): Promise<RunDecision> {
   const waiting = diff.selfRunning.filter(({ needsWord }) => needsWord);
   if (waiting.length === 0 || !canAsk(context)) return "apply";
-  const allow = await askToAllow(waiting);
+  const allow = await askToAllow(context, waiting);
   return allow === undefined ? without : { apply: { allow } };
 }

@@ -266,6 +266,17 @@ for (const actor of ACTORS) {
       assert.equal(stage.read("project/b.txt"), "1\n");
     });
 
+    it("asks on a dumb terminal too, and keeps its plan in CI", async () => {
+      using stage = new Stage(actor);
+      const run = `"$DRYDOCK" run -- sh -c 'echo 1 >> b.txt'`;
+      const dumb = stage.terminal(`TERM=dumb ${run}`);
+      await dumb.until(() => /Apply, keep or discard\?|Kept as plan/.test(dumb.stdout));
+      dumb.input("a\n");
+      assert.match((await dumb.ended()).stdout, /Applied plan/);
+      assert.match((await stage.terminal(`CI=true ${run}`).ended()).stdout, /Kept as plan/);
+      assert.equal(stage.read("project/b.txt"), "1\n");
+    });
+
     it("keeps its plan when a signal ends it at that question", async () => {
       using stage = new Stage(actor);
       const inner = `echo "pid $$;"; exec "$DRYDOCK" run -- sh -c 'echo 1 >> b.txt'`;

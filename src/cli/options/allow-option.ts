@@ -15,9 +15,9 @@ export function addAllowOption(command: Command): Command {
   );
 }
 
-/** Whether the command can ask the user: stdin and stderr are terminals, and no program reads the answer. */
+/** Whether the command can ask the user: stdin and stderr are terminals, and no program reads the result. */
 export function canAsk({ output, options: { json } }: CommandContext): boolean {
-  return !json && output.terminal.progress && inputIsTerminal();
+  return !json && output.terminal.questions && inputIsTerminal();
 }
 
 /** Prints these files. */

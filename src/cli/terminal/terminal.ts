@@ -6,6 +6,8 @@ export interface TerminalFeatures {
   readonly errorColour: boolean;
   /** A bar on stderr that is redrawn in place. */
   readonly progress: boolean;
+  /** Questions on stderr: a job of a CI that has a terminal would wait for an answer for ever. */
+  readonly questions: boolean;
   /** stdout is a terminal, so output must be harmless there. */
   readonly interactive: boolean;
   /** Long output is shown in the user's pager. */
@@ -24,6 +26,7 @@ export function terminalFeatures(
     colour: colour && streams.stdoutIsTerminal,
     errorColour: colour && streams.stderrIsTerminal,
     progress: able && streams.stderrIsTerminal,
+    questions: CI === "" && streams.stderrIsTerminal,
     interactive: streams.stdoutIsTerminal,
     pages: able && streams.stdoutIsTerminal,
   };

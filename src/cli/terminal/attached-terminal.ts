@@ -6,6 +6,7 @@ import { inputIsTerminal, StandardStream } from "../../system/terminal/standard-
 import { TerminalModes } from "../../system/terminal/terminal-modes.ts";
 import { UserTerminal } from "../../system/terminal/user-terminal.ts";
 import { type DetachKey, typedBefore } from "../commands/run/detach-key.ts";
+import { readerIsGone } from "./output.ts";
 import { withStyles } from "./printable.ts";
 
 /** How to show the terminal of a detached command. */
@@ -27,6 +28,7 @@ export class AttachedTerminal {
   readonly #screen: StandardStream;
   readonly #user: UserTerminal | undefined;
   readonly #modes = new TerminalModes();
+  #attachment: Attachment | undefined;
 
   private constructor(output: 1 | 2) {
     this.#screen = new StandardStream(output);
@@ -61,16 +63,18 @@ export class AttachedTerminal {
 
   #show(bytes: Buffer): void {
     this.#modes.add(bytes);
-    this.#screen.write(bytes);
+    // The command goes on when nobody reads it any more, as after `head`.
+    if (!wroteTo(this.#screen, bytes)) this.#attachment?.[Symbol.dispose]();
   }
 
   #say(line: string): void {
     const end = this.#user === undefined ? "\n" : "\r\n";
-    new StandardStream(2).write(Buffer.from(`${withStyles(line)}${end}`));
+    wroteTo(new StandardStream(2), Buffer.from(`${withStyles(line)}${end}`));
   }
 
   /** Until it is disposed of, the user's terminal is that of the command. */
   #connect(attachment: Attachment, { detachKey, onSignal }: Omit<AttachedHow, "output">): Disposable {
+    this.#attachment = attachment;
     const connected = new DisposableStack();
     const leave = (signal: NodeJS.Signals): void => {
       onSignal(128 + constants.signals[signal]);
@@ -105,5 +109,16 @@ export class AttachedTerminal {
       user.close();
     });
     return connected;
+  }
+}
+
+/** Writes to a stream. False if its reader has closed it. */
+function wroteTo(stream: StandardStream, bytes: Buffer): boolean {
+  try {
+    stream.write(bytes);
+    return true;
+  } catch (thrown) {
+    if (!(thrown instanceof Error && readerIsGone(thrown))) throw thrown;
+    return false;
   }
 }

@@ -102,6 +102,16 @@ for (const actor of ACTORS) {
           /is not a (?:limit|size)\./,
           /[Ww]rite/,
         );
+      for (const none of [
+        ["--timeout", "0s"],
+        ["--limit", "time=0m"],
+      ])
+        assertRefused(
+          stage.drydock(["run", ...none, "--", "true"]),
+          2,
+          /The limit time is not a whole number above 0\./,
+          /hint: Give a time above 0: 90s, or in a program a number of milliseconds\./,
+        );
     });
   });
 }

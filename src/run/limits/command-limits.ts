@@ -178,16 +178,25 @@ function cannotKeep(controller: Controller, why: string): UnsupportedError {
   });
 }
 
+const SIZE_HINT = "Give a size above 0: 512m, or in a program a number of bytes.";
+const LIMIT_HINTS: { readonly [name in LimitName]: string } = {
+  processes: "Give a number of processes above 0.",
+  memory: SIZE_HINT,
+  scratch: SIZE_HINT,
+  time: "Give a time above 0: 90s, or in a program a number of milliseconds.",
+};
+
 /** Programs that use the library may pass anything. */
 function assertLimits(limits: Limits): void {
   for (const [name, value] of Object.entries(limits) as [string, unknown][]) {
-    if (!LIMIT_NAMES.some((known) => known === name))
+    const limit = LIMIT_NAMES.find((known) => known === name);
+    if (limit === undefined)
       throw new UsageError(`'${name}' is not a limit.`, {
         hint: `The limits are ${LIMIT_NAMES.join(", ")}.`,
       });
     if (!Number.isSafeInteger(value) || (value as number) < 1)
       throw new UsageError(`The limit ${name} is not a whole number above 0.`, {
-        hint: "Give a number of processes, of bytes, or of milliseconds.",
+        hint: LIMIT_HINTS[limit],
       });
   }
 }

@@ -1287,6 +1287,11 @@ export interface components {
                 address?: string;
                 times: number;
             }[];
+            /** @description How the `run` ended that started it, if otherwise than the command. */
+            run?: {
+                exitCode: number;
+                said: string;
+            };
         };
         RolledBack: {
             id: string;
@@ -1522,6 +1527,8 @@ export interface components {
             diff?: components["schemas"]["Diff"];
             apply?: components["schemas"]["Landing"];
             stays?: string[];
+            /** @constant */
+            landed?: true;
         };
         Diff: {
             planId: string;

@@ -9,7 +9,11 @@ import type { FleetHost } from "../link/hosts.ts";
  */
 export function awaitedHosts(
   record: TransactionRecord,
-  { me, hosts, since }: { readonly me: string; readonly hosts: readonly FleetHost[]; readonly since?: string },
+  {
+    me,
+    hosts,
+    since,
+  }: { readonly me: string; readonly hosts: readonly FleetHost[]; readonly since?: string },
 ): readonly AwaitedHost[] {
   const effect = nextEffect(record);
   const indexes = effect === undefined ? [] : "indexes" in effect ? effect.indexes : [];

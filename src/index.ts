@@ -183,6 +183,7 @@ export type {
   PurgeResult,
   ResourceRequest,
   RestoreResult,
+  RunEnd,
   SavedView,
   SelfRunningChange,
   SinceChange,

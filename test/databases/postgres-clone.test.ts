@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import pg from "pg";
 import { OWNER, type TestServer, whyNoServer } from "../support/database-servers.ts";
+import { mountMemory } from "../support/file-systems.ts";
 import { CloneScene } from "./clone-scene.ts";
 import { leftIn, startServer, until } from "./held-scene.ts";
 
@@ -100,6 +101,17 @@ describe("a clone of a PostgreSQL database", { skip: whyNoServer("postgres") ?? 
         )
         .map(({ name }) => name);
     assert.deepEqual(password(join(scene.stateDir, "sandboxes")), []);
+  });
+
+  it("[B4] holds no mount of the machine: other plans can end theirs while its server runs", async (t) => {
+    if (process.geteuid?.() !== 0) return t.skip("needs root to mount something");
+    const mounted = mountMemory();
+    t.after(() => mounted.remove());
+    await using scene = await CloneScene.make(server, TABLE);
+    await scene.makePlan();
+    assert.equal(await scene.shown("SELECT count(*) FROM t"), "3");
+    const [first] = scene.serverProcesses();
+    assert.ok(!readFileSync(`/proc/${first}/mountinfo`, "utf8").includes(mounted.path));
   });
 
   it("[B4] reaches no other server by a local socket, although a foreign table leads there", async () => {

@@ -272,7 +272,7 @@ describe("a host of a fleet", { skip }, () => {
     const web1 = fleet.host("web1");
     const app = web1.folder("app", { "a.txt": "old\n" });
     await web1.up();
-    assertRefused(web1.drydock(["plan", "create", "-r", `web9:${app}`]), 1, /web9 does not answer/);
+    assertRefused(web1.drydock(["plan", "create", "-r", `web9:${app}`]), 2, /no host called 'web9'/, /web1/);
     await web1.end();
     web1.done("plan", "create", "-r", app);
     assertRefused(web1.drydock(["host", "show", "web9"]), 2, /no host called 'web9'/, /web1/);

@@ -7,23 +7,39 @@ import type { Program } from "../../../system/process/start-process.ts";
  * ours: a local socket is reached by its path, from any network.
  */
 const OF_SYSTEM = "/usr|/bin|/sbin|/lib*|/etc|/dev|/proc|/sys|/nix|/gnu";
-/** Run as the root of a user namespace: two identities, how many folders stay, these, and the program. */
+/**
+ * Run as the root of a user namespace: two identities, how many folders stay, these, and the program. The new
+ * root is put together and the old one detached with all that is mounted in it: a server that lives as long
+ * as its plan would otherwise hold the mounts of other plans.
+ */
 const HIDE = `set -eu
 user=$1 group=$2 count=$3; shift 3
 [ "$count" -lt 1 ] || exec 3<"$1"
 [ "$count" -lt 2 ] || exec 4<"$2"
 [ "$count" -lt 3 ] || exec 5<"$3"
-for at in /* /.[!.]* /dev/shm; do
-  case $at in ${OF_SYSTEM}) continue ;; esac
-  if [ -d "$at" ] && [ ! -L "$at" ]; then mount -n -t tmpfs -o mode=755 none "$at"; fi
+for root in /tmp /run /var /mnt; do [ ! -d "$root" ] || [ -L "$root" ] || break; done
+mount -n -t tmpfs -o mode=755 none "$root"
+for at in /* /.[!.]*; do
+  if [ -L "$at" ]; then cp -P "$at" "$root$at"
+  elif [ -d "$at" ]; then
+    mkdir "$root$at"
+    case $at in ${OF_SYSTEM}) mount -n --rbind "$at" "$root$at" ;; esac
+  fi
 done
+if [ -d /dev/shm ]; then mount -n -t tmpfs -o mode=755 none "$root/dev/shm"; fi
 number=3
 while [ "$count" -gt 0 ]; do
-  mkdir -p "$1"
-  mount -n -c --rbind "/proc/self/fd/$number" "$1"
+  mkdir -p "$root$1"
+  mount -n -c --rbind "/proc/self/fd/$number" "$root$1"
   shift; number=$((number + 1)); count=$((count - 1))
 done
 exec 3<&- 4<&- 5<&-
+cd "$root"
+mkdir .old
+pivot_root . .old
+cd /
+umount -n -l /.old
+rmdir /.old
 exec unshare --user "--map-user=$user" "--map-group=$group" -- "$@"`;
 
 /** Servers refuse to run as root. Any other user will do: outside it is still the one that started it. */

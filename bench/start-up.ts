@@ -14,10 +14,12 @@ import { home, imageOf, withPrivateMounts } from "./places.ts";
  * floor is start-floor.cjs: the least that a program of this Node can do for the same job. A last row
  * compares `run` with two Nodes: one that starts another in namespaces, which becomes `true`.
  *
- * The goal of `run` is 3.5 bare starts. It is missed: by turns, at real-time priority on a busy machine, 3.7
- * to 4.5 where the state of 894cbadb took 4.3 to 4.9. The floor takes 1.4 to 1.7, so the kernel, the disk and
- * Node leave room for it: what is missing is our own JavaScript, which finds out, checks and records what the
- * floor knows beforehand, and which each process calls once.
+ * They work on an ext4 with a journal, as users have. Without one, ext4 passes over each inode that was freed
+ * in the last minutes when it makes a new one, and the rounds free some thousands: 12 ms of each run.
+ *
+ * The goal of `run` is 3.5 bare starts. It is missed: 3.95 on a quiet machine. The floor takes 1.5, so the
+ * kernel, the disk and Node leave room for it: what is missing is our own JavaScript, which finds out, checks
+ * and records what the floor knows beforehand, and which each process calls once.
  *
  * Where the processor time of a run goes, all processes together, as root, in bare starts (perf, ten runs):
  *

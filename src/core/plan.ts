@@ -11,8 +11,8 @@ import type { ResourceCapability } from "./resource/resource-types.ts";
  * - updating: what other writers changed is being merged into its sandboxes. Recovery takes that back.
  * - applying, undoing: its journal has an unfinished transaction, which recovery ends. A transaction over a
  *   part of the work leads from open back to open.
- * - closing: it was given up and its sandboxes are being removed. Recovery continues that. If parts of it have
- *   landed, it ends as applied: they stay, and can be undone.
+ * - closing: it was given up and its sandboxes are being removed. Recovery continues that. If parts of it
+ *   have landed, it ends as applied: they stay, and can be undone.
  * - applied, undone, cancelled: over.
  * - abandoned: a person ended it as it was; parts of it may still exist.
  */

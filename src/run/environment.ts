@@ -62,9 +62,9 @@ function isOnlyForCommand(name: string): boolean {
 }
 
 /**
- * A variable for each resource that is no server: `DRYDOCK_RESOURCE_MY_APP` for one called "my-app". If an earlier
- * one of the plan has that variable, such as "my_app", it is `DRYDOCK_RESOURCE_MY_APP_2`: what joins later takes
- * none away. Resources without a value get none.
+ * A variable for each resource that is no server: `DRYDOCK_RESOURCE_MY_APP` for one called "my-app". If an
+ * earlier one of the plan has that variable, such as "my_app", it is `DRYDOCK_RESOURCE_MY_APP_2`: what
+ * joins later takes none away. Resources without a value get none.
  */
 export function resourceVariables(
   plan: Pick<PlanRecord, "resources">,

@@ -287,7 +287,9 @@ describe("A plan that is refused", () => {
   });
 });
 
-/** Everything in a state directory but a folder that may be there and empty, and the locks of its processes. */
+/**
+ * Everything in a state directory but a folder that may be there and empty, and the locks of its processes.
+ */
 function listing(folder: string): string[] {
   return (
     readdirSync(folder, { recursive: true, encoding: "utf8" })

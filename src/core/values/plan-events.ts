@@ -52,8 +52,8 @@ export type EventDetails = {
     readonly output?: string;
   };
   /**
-   * A detached `run` ended otherwise than its command, mostly because nothing could land: with this exit code,
-   * and what it said of that.
+   * A detached `run` ended otherwise than its command, mostly because nothing could land: with this exit
+   * code, and what it said of that.
    */
   "run ended": { readonly exec: string; readonly exitCode: number; readonly said: string };
   /** One call changed a sandbox. `operation` is write, make folder, remove, rename (`to`) or sql. */

@@ -43,8 +43,8 @@ export async function resolvePath(
 }
 
 /**
- * Gives the plan's entry another name beside its own. Returns that path. What the plan deletes is a mark in the
- * tree of an overlay, and no entry.
+ * Gives the plan's entry another name beside its own. Returns that path. What the plan deletes is a mark in
+ * the tree of an overlay, and no entry.
  */
 async function moveAside(
   sandbox: Settled,

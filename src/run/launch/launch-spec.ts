@@ -65,8 +65,8 @@ export interface WalledSpec extends BecomingSpec {
 /** One thing to mount, or to make, at a path of the new root. */
 export type ViewStep =
   /**
-   * `ifThere`: the mount of the host may be gone by now, or the plan may have no such path, or a link on the way
-   * to it; then there is nothing to show. No link is followed.
+   * `ifThere`: the mount of the host may be gone by now, or the plan may have no such path, or a link on
+   * the way to it; then there is nothing to show. No link is followed.
    */
   | {
       readonly step: "bind";
@@ -97,9 +97,9 @@ export type ViewStep =
       readonly ifThere?: true;
     }
   /**
-   * What the plan may have at a path that a command must not see: a folder looks as the memory above does, and
-   * anything else like an empty file. Nothing is to be covered where the plan has nothing, or a link: what that
-   * leads to has its own rules.
+   * What the plan may have at a path that a command must not see: a folder looks as the memory above does,
+   * and anything else like an empty file. Nothing is to be covered where the plan has nothing, or a link:
+   * what that leads to has its own rules.
    */
   | { readonly step: "cover"; readonly at: string; readonly entries: readonly MemoryEntry[] }
   /** `orHide`: a folder whose file system can't be a layer looks empty; without it, that is an error. */

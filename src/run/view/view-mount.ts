@@ -35,8 +35,8 @@ export interface HostFile {
 }
 
 /**
- * An empty read-only folder that covers `at`, which is there. It has a name for each mount point and each file in
- * it.
+ * An empty read-only folder that covers `at`, which is there. It has a name for each mount point and each
+ * file in it.
  */
 export function emptyCover(at: string, mounts: readonly ViewMount[], files: readonly HostFile[]): ViewMount {
   return { at, steps: [{ step: "memory", at, entries: coverEntries(at, mounts, files) }] };

@@ -54,8 +54,8 @@ export interface KeptBack {
 }
 
 /**
- * Puts the command's files in the place of the user's. Returns the paths at which that can't be: the user's file
- * has changed since, or what is there is no folder. No command runs in the plan.
+ * Puts the command's files in the place of the user's. Returns the paths at which that can't be: the user's
+ * file has changed since, or what is there is no folder. No command runs in the plan.
  */
 export function writeBack(plan: Folder): readonly KeptBack[] {
   return readNotes(plan).flatMap((note) => {
@@ -102,8 +102,8 @@ function openIfFolder(path: string): Folder | undefined {
 }
 
 /**
- * Opens the folder of a file, and makes what is missing of it as the command did; undefined if something else is
- * in the way.
+ * Opens the folder of a file, and makes what is missing of it as the command did; undefined if something
+ * else is in the way.
  */
 function folderAsInPlan({ layer, storedAt }: Written): Folder | undefined {
   let folder = openIfFolder(layer.at);

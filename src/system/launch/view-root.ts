@@ -112,9 +112,9 @@ export class ViewRoot {
   }
 
   /**
-   * Covers what is at a path, whatever it is: a folder with these entries, anything else with an empty file. The
-   * entry is looked at and covered by one descriptor. Does nothing if nothing is there, or a link on the way.
-   * Whatever else fails is thrown: what can't be covered must not be seen.
+   * Covers what is at a path, whatever it is: a folder with these entries, anything else with an empty
+   * file. The entry is looked at and covered by one descriptor. Does nothing if nothing is there, or a link
+   * on the way. Whatever else fails is thrown: what can't be covered must not be seen.
    */
   cover(at: string, entries: readonly MemoryEntry[]): void {
     for (let tries = 1; ; tries += 1) {

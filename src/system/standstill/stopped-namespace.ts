@@ -57,8 +57,8 @@ export class StoppedNamespace implements AsyncDisposable {
   }
 
   /**
-   * Stops the namespace of which `anchor` is the first process. Undefined if that has ended meanwhile, with all
-   * its processes: it stands still for ever.
+   * Stops the namespace of which `anchor` is the first process. Undefined if that has ended meanwhile, with
+   * all its processes: it stands still for ever.
    */
   static async stop(points: StopPoints, anchor: Owner): Promise<StoppedNamespace | undefined> {
     try {
@@ -135,8 +135,8 @@ export class StoppedNamespace implements AsyncDisposable {
 
 /**
  * Whether a namespace has ended, with this first process of it; waits while it is ending. The kernel lets the
- * first process, a shell with one thread, become a zombie only when it has ended all others and nothing is left
- * of them. It ends our guard before that.
+ * first process, a shell with one thread, become a zombie only when it has ended all others and nothing is
+ * left of them. It ends our guard before that.
  */
 async function hasEnded(anchor: Owner): Promise<boolean> {
   const latest = milliseconds() + ENDING_MS;

@@ -18,15 +18,15 @@ export interface Pack {
 
 /**
  * The files that are packed, by folder, and how many at most: so many that a pack takes no longer than the
- * longest file that is alone. Those of test/regressions are not: a process that another file had started was
- * seen to hold a sandbox of overlay there.
+ * longest file that is alone. Those of test/regressions and test/rivals are not: a process that another file
+ * had started was seen to hold a sandbox of overlay there.
  */
 const PACKED: readonly (readonly [names: RegExp, most: number])[] = [
   [/^(src)\//, 30],
   [/^(test\/(?:end-to-end|library|security))\//, 8],
   [/^(test\/(?:git|properties|serve))\//, 6],
   [/^(test\/(?:adapters|commit|crash|custom|databases|merging|project|run|scenarios))\//, 4],
-  [/^(test\/(?:agents|concurrency|power-cut|review|rivals))\//, 3],
+  [/^(test\/(?:agents|concurrency|power-cut|review))\//, 3],
 ];
 
 /** What would reach the other tests of a process: hooks of a whole file, and a changed environment. */

@@ -180,3 +180,15 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
   }
   assert.fail(`it never happened: ${what}`);
 }
+
+/**
+ * Waits until a transaction waits for a lock of another one, on MariaDB. The server shows what it showed
+ * before, as long as it is asked more often than ten times a second.
+ */
+export async function untilLocked(server: TestServer, what: string): Promise<void> {
+  const waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+  await until(async () => {
+    await sleep(150);
+    return (await server.sql(waiting)) === "1";
+  }, what);
+}

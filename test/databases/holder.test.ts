@@ -8,7 +8,7 @@ import mysql from "mysql2/promise";
 import pg from "pg";
 import { DrydockProcess } from "../rivals/drydock-process.ts";
 import { OWNER, type TestServer, whyNoServer } from "../support/database-servers.ts";
-import { HeldScene, isRunning, leftIn, startServer, until } from "./held-scene.ts";
+import { HeldScene, isRunning, leftIn, startServer, until, untilLocked } from "./held-scene.ts";
 
 describe("the process that holds a plan's transactions", {
   skip: whyNoServer("postgres") ?? false,
@@ -323,10 +323,7 @@ describe("MariaDB", { skip: whyNoServer("mariadb") ?? false }, () => {
         const others = Array.from({ length: 20 }, (_, n) => `(${n + 100}, 'rival')`);
         await rival.query(`INSERT INTO ${scene.table} VALUES (3, 'rival'), ${others.join(", ")}`);
         const restored = assert.rejects(strategy.restoreCheckpoint(ref, "second"), /Deadlock found/);
-        // Asked on this connection: the restore does not wait for long.
-        const waiting = "SELECT 1 FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
-        const isWaiting = async () => (await rival.query<mysql.RowDataPacket[]>(waiting))[0].length === 1;
-        await until(isWaiting, "the restore waits");
+        await untilLocked(server, "the restore waits");
         await rival.query(`UPDATE ${scene.table} SET v = 'rival' WHERE id = 1`);
         await rival.rollback();
         await restored;

@@ -5,7 +5,7 @@ import { migrate } from "drizzle-orm/mysql2/migrator";
 import type { TestServer } from "../support/database-servers.ts";
 import { itInLongForm } from "../support/long-form.ts";
 import { DrizzleProject } from "./drizzle-project.ts";
-import { until } from "./held-scene.ts";
+import { untilLocked } from "./held-scene.ts";
 import { migrateByKnex } from "./knex-project.ts";
 import type { MysqlTools } from "./mysql-tools.ts";
 
@@ -131,8 +131,7 @@ export function describeMysqlWork(
         `INSERT INTO ${scene.table} VALUES (4, 'rival'), (5, 'rival'), (6, 'rival'), (7, 'rival')`,
       );
       const waits = rival.query(`SELECT * FROM ${scene.table} WHERE id = 3 FOR UPDATE`);
-      const waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
-      await until(async () => (await server().sql(waiting)) === "1", "the rival waits");
+      await untilLocked(server(), "the rival waits");
       await assert.rejects(client.query(`INSERT INTO ${scene.table} VALUES (4, 'client')`), { errno: 1213 });
       await waits;
       await rival.query("ROLLBACK");

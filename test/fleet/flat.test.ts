@@ -11,8 +11,11 @@ interface Read {
   readonly blocks: number;
 }
 
-/** Indexes are a level deeper, and what is asked is on other blocks. */
-const MORE = { times: 2, rows: 20, blocks: 40, inAll: 500 };
+/**
+ * Indexes are a level deeper, and what is asked is on other blocks. In all: services look around while a plan
+ * goes on, more often if it takes longer.
+ */
+const MORE = { times: 2, rows: 20, blocks: 40, inAll: 2000 };
 
 describe("a large fleet", { skip: whyNoServer("postgres") ?? false }, () => {
   let server: TestPostgres;
